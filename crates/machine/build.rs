@@ -1,4 +1,4 @@
-//! Writes the list of machines and parts that come with cohesim: every file under `machines/`, so that none is listed by hand.
+//! Generates the list of shipped machines and parts from the files under `machines/`.
 
 use std::{
     env, fs, io,

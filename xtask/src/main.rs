@@ -17,6 +17,7 @@ mod limited;
 mod opencl;
 mod oracle;
 mod sdk;
+mod slurm;
 mod soak;
 mod tool;
 
@@ -48,6 +49,9 @@ Tasks:
   guests [--update]         rebuild the workloads' code objects and host programs and compare them with the committed ones
   layers                    fail when a crate depends on one that ARCHITECTURE.md puts below it
   oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?
+  slurm [--cohesim PATH]    a sweep of 60 runs on a Slurm of two nodes on this computer (Debian: slurmctld slurmd slurm-client munge; as
+                            root): a task and the controller are killed, it is cancelled and gone on with; is its table that of a
+                            sweep without Slurm?
   soak --minutes N [--cohesim PATH] [--jobs N] [--only PROGRAM]... [--system NAME]...
                             run all built-in programs and programs that sleep, fork, map, read and signal on machines,
                             every read checked: does each end as it does without time?";
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Some("guests") => guests::run(&arguments[1..]),
         Some("layers") => layers::check(),
         Some("oracle") => oracle::run(&arguments[1..]),
+        Some("slurm") => slurm::run(&arguments[1..]),
         Some("soak") => soak::run(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");

@@ -1,7 +1,7 @@
-//! `memcpy` and `memset`, handed to the runtime where much of a shared object is meant.
+//! `memcpy` and `memset`, passed to the runtime for large parts of shared objects.
 //!
-//! These are the functions that the compiler itself calls, here too, so they are made of single instructions and call nothing
-//! that might copy.
+//! The compiler itself generates calls of these functions, also in this file. So they consist of single instructions
+//! and call nothing that might copy.
 
 use crate::{next::Next, runtime};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     ffi::{c_int, c_void},
 };
 
-/// Less than this is left to page faults.
+/// Smaller operations are left to page faults.
 const LARGE: usize = 64 << 10;
 
 type Memcpy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
@@ -19,28 +19,28 @@ static MEMCPY: Next<Memcpy> = Next::new(c"memcpy");
 static MEMSET: Next<Memset> = Next::new(c"memset");
 
 thread_local! {
-    /// The runtime copies too, while it serves us.
+    /// Whether this thread is inside the runtime, which copies memory too while it serves a call.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Copies bytes that do not overlap, and calls nothing.
+/// Copies bytes that do not overlap, without calling any function.
 ///
 /// # Safety
-/// Both must have `count` bytes.
+/// Both pointers must have `count` bytes.
 pub unsafe fn move_bytes(to: *mut u8, from: *const u8, count: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the caller's word; the direction flag is clear, as the calling convention has it.
+    // SAFETY: guaranteed by the caller; the direction flag is clear, as the calling convention demands.
     unsafe {
         std::arch::asm!("rep movsb", inout("rcx") count => _, inout("rdi") to => _, inout("rsi") from => _);
     }
     #[cfg(not(target_arch = "x86_64"))]
     for index in 0..count {
-        // SAFETY: the caller's word. Volatile, or the compiler would call memcpy.
+        // SAFETY: guaranteed by the caller. Volatile, or the compiler would call memcpy.
         unsafe { to.add(index).write_volatile(from.add(index).read_volatile()) };
     }
 }
 
-/// Runs `with` unless this thread is inside the runtime already.
+/// Runs `with` unless this thread is already inside the runtime.
 fn outside(with: impl FnOnce() -> bool) -> bool {
     INSIDE.with(|inside| {
         if inside.replace(true) {
@@ -59,21 +59,21 @@ fn outside(with: impl FnOnce() -> bool) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, count: usize) -> *mut c_void {
     if count < LARGE {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { move_bytes(to.cast(), from.cast(), count) };
         return to;
     }
     if let Some(runtime) = runtime() {
         let done = outside(|| {
             let shared = (runtime.is_shared)(to) != 0 || (runtime.is_shared)(from) != 0;
-            // SAFETY: the caller's word.
+            // SAFETY: guaranteed by the caller.
             shared && unsafe { (runtime.memcpy)(to, from, count) } == 0
         });
         if done {
             return to;
         }
     }
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe { (MEMCPY.get())(to, from, count) }
 }
 
@@ -85,19 +85,19 @@ pub unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, count: usi
 pub unsafe extern "C" fn memset(to: *mut c_void, byte: c_int, count: usize) -> *mut c_void {
     if count >= LARGE
         && let Some(runtime) = runtime()
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         && outside(|| (runtime.is_shared)(to) != 0 && unsafe { (runtime.memset)(to, byte, count) } == 0)
     {
         return to;
     }
     if count < 256 {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             std::arch::asm!("rep stosb", inout("rcx") count => _, inout("rdi") to => _, in("al") byte as u8);
             return to;
         }
     }
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe { (MEMSET.get())(to, byte, count) }
 }

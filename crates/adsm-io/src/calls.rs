@@ -1,10 +1,10 @@
-//! `read`, `write` and their like, through a buffer of ours where the program's is shared.
+//! `read`, `write` and similar calls, through a buffer of this library where the program's buffer is shared.
 
 use crate::{next::Next, shared};
 use libc::{FILE, off_t, size_t, ssize_t};
 use std::ffi::{c_int, c_void};
 
-/// How much goes through the buffer at once.
+/// Size of the buffer.
 const PIECE: usize = 256 << 10;
 
 type Read = unsafe extern "C" fn(c_int, *mut c_void, size_t) -> ssize_t;
@@ -25,7 +25,7 @@ static SEND: Next<Send> = Next::new(c"send");
 static FREAD: Next<Fread> = Next::new(c"fread");
 static FWRITE: Next<Fwrite> = Next::new(c"fwrite");
 
-/// Whether it makes sense to go on after a full piece: a pipe or a socket would wait for more than there is.
+/// Whether to continue after a full piece: on a pipe or a socket the next call might block.
 fn goes_on(fd: c_int) -> bool {
     // SAFETY: an out-parameter.
     unsafe {
@@ -34,7 +34,7 @@ fn goes_on(fd: c_int) -> bool {
     }
 }
 
-/// Reads piece by piece; each goes to the program's memory by ordinary stores.
+/// Reads piece by piece; each is copied to the program's memory by ordinary stores.
 ///
 /// # Safety
 /// `to` must have `count` bytes.
@@ -50,10 +50,10 @@ unsafe fn gather(
         let len = piece.len().min(count - done);
         let got = one(piece.as_mut_ptr().cast(), len, done);
         if got <= 0 {
-            // An error after some bytes is told by the next call, as the kernel does.
+            // After some bytes, an error is left to the next call, as the kernel does.
             return if done > 0 { done as ssize_t } else { got };
         }
-        // SAFETY: so many bytes were read into the piece, and the program's memory has room for them.
+        // SAFETY: `got` bytes were read into the piece, and the program's memory has space for them.
         unsafe { crate::bulk::move_bytes(to.cast::<u8>().add(done), piece.as_ptr(), got as usize) };
         done += got as usize;
         if (got as usize) < len || !more {
@@ -63,7 +63,7 @@ unsafe fn gather(
     done as ssize_t
 }
 
-/// The same for writing.
+/// Variant of `gather` for writing.
 ///
 /// # Safety
 /// `from` must have `count` bytes.
@@ -77,7 +77,7 @@ unsafe fn scatter(
     let mut done = 0;
     while done < count {
         let len = piece.len().min(count - done);
-        // SAFETY: the program's memory has so many bytes left.
+        // SAFETY: the program's memory has at least `len` bytes left.
         unsafe { crate::bulk::move_bytes(piece.as_mut_ptr(), from.cast::<u8>().add(done), len) };
         let put = one(piece.as_ptr().cast(), len, done);
         if put < 0 {
@@ -91,7 +91,7 @@ unsafe fn scatter(
     done as ssize_t
 }
 
-/// A last argument for the next piece: an offset moves on, flags stay.
+/// The last argument for the next piece: an offset advances, flags stay.
 trait After {
     fn after(self, done: usize) -> Self;
 }
@@ -118,7 +118,7 @@ macro_rules! interpose {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($first: $kind, $buffer: $pointer, $count: size_t $(, $last: $last_kind)?) -> ssize_t {
             if $count == 0 || shared($buffer.cast()).is_none() {
-                // SAFETY: the caller's word.
+                // SAFETY: guaranteed by the caller.
                 return unsafe { ($next.get())($first, $buffer, $count $(, $last)?) };
             }
             let one = |piece, len: usize, done: usize| {
@@ -126,7 +126,7 @@ macro_rules! interpose {
                 // SAFETY: a piece of this length.
                 unsafe { ($next.get())($first, piece, len $(, $last.after(done))?) }
             };
-            // SAFETY: the caller's word.
+            // SAFETY: guaranteed by the caller.
             unsafe { $way($buffer, $count, goes_on($first), one) }
         }
     )*};
@@ -159,11 +159,11 @@ pub unsafe extern "C" fn fread(buffer: *mut c_void, size: size_t, count: size_t,
     let next = FREAD.get();
     match size.checked_mul(count) {
         Some(bytes) if bytes > 0 && shared(buffer).is_some() => {
-            // SAFETY: the caller's word; the stream buffers, so going on never loses anything.
+            // SAFETY: guaranteed by the caller; the stream buffers, so continuing never loses data.
             let got = unsafe { gather(buffer, bytes, true, |piece, len, _| next(piece, 1, len, file) as ssize_t) };
             got as usize / size
         }
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         _ => unsafe { next(buffer, size, count, file) },
     }
 }
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn fwrite(buffer: *const c_void, size: size_t, count: size
             let put = unsafe { scatter(buffer, bytes, true, |piece, len, _| next(piece, 1, len, file) as ssize_t) };
             put as usize / size
         }
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         _ => unsafe { next(buffer, size, count, file) },
     }
 }

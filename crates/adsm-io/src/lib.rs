@@ -1,11 +1,12 @@
 //! `LD_PRELOAD=libadsm_io.so`: I/O and bulk operations on shared objects (`[gmac 4.4]`).
 //!
-//! A system call that meets a closed page fails with EFAULT unless userfaultfd serves faults inside the kernel, and one that
-//! has begun can't be started again. So `read`, `write` and their like go through a buffer of this library, and the copy between
-//! that and the object is made by ordinary loads and stores, whose faults are served. `memcpy` and `memset` of large shared
-//! ranges are handed to the runtime, which moves whole blocks without a fault. Everything else is passed on untouched.
+//! A system call that accesses a closed page fails with EFAULT unless userfaultfd serves faults inside the kernel, and
+//! a call that has begun can't be restarted. So `read`, `write` and similar calls go through a buffer of this library.
+//! Ordinary loads and stores, whose faults are served, copy between that buffer and the object. `memcpy` and `memset`
+//! of large shared ranges are passed to the runtime, which moves whole blocks without a fault. Everything else is
+//! passed on unchanged.
 //!
-//! The runtime makes itself known by calling [`adsm_io_register`], which it finds by name; the two are not linked.
+//! The runtime registers by calling [`adsm_io_register`], which it finds by name; the two are not linked.
 
 mod bulk;
 mod calls;
@@ -17,7 +18,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-/// What the runtime offers.
+/// The functions of the runtime.
 #[repr(C)]
 pub struct Runtime {
     /// Whether the address belongs to a shared object.
@@ -34,13 +35,13 @@ pub extern "C" fn adsm_io_register(runtime: *mut Runtime) {
     RUNTIME.store(runtime, Ordering::Release);
 }
 
-/// The runtime, if there is one.
+/// The runtime, if one has registered.
 fn runtime() -> Option<&'static Runtime> {
     // SAFETY: null, or a table that lives as long as the process.
     unsafe { RUNTIME.load(Ordering::Acquire).as_ref() }
 }
 
-/// The runtime, if the address is shared.
+/// The runtime, if the address belongs to a shared object.
 fn shared(address: *const c_void) -> Option<&'static Runtime> {
     runtime().filter(|runtime| (runtime.is_shared)(address) != 0)
 }

@@ -1,4 +1,4 @@
-//! The functions that would have been called without us.
+//! The functions that would be called without this library.
 
 use std::{
     ffi::{CStr, c_void},
@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-/// A function of the next library, looked up once.
+/// A function of the next library in the search order, looked up once.
 pub struct Next<F> {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
@@ -18,7 +18,7 @@ impl<F: Copy> Next<F> {
         Self { name, found: AtomicPtr::new(ptr::null_mut()), kind: std::marker::PhantomData }
     }
 
-    /// The function. It is one of the C library's, so it is there.
+    /// The function. It belongs to the C library, so it is always found.
     pub fn get(&self) -> F {
         let mut found = self.found.load(Ordering::Relaxed);
         if found.is_null() {

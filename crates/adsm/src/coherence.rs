@@ -1,10 +1,10 @@
 //! The protocols' tables, as the runtime reads them.
 //!
-//! The same tables that the checker of `protocol` proves (`protocol::adsm`, the paper's Fig. 6). A fault is served inside a
-//! signal handler, where `protocol::step` can't run (it keeps a log and returns vectors), so the runtime looks cells up and does
-//! what their actions say itself; a test holds the two against each other. What the actions come to here: `Fetch` a download,
-//! `Send` an upload, `Take` a page opened for stores, `Drop` a host copy that no longer counts; the others are bookkeeping for
-//! whoever asked, and that is the thread that waits.
+//! These are the tables that the checker of `protocol` verifies (`protocol::adsm`, the paper's Fig. 6). A fault is
+//! served inside a signal handler, where `protocol::step` can't run (it keeps a log and returns vectors). So the
+//! runtime looks up cells and carries out their actions itself; a test compares the two. The actions here: `Fetch` is a
+//! download, `Send` an upload, `Take` opens a page for stores, `Drop` discards a host copy. The others are bookkeeping
+//! for the requester, which here is the waiting thread.
 
 use crate::{
     config::Protocol,
@@ -18,10 +18,10 @@ use protocol::{
 use protocol::adsm::lazy::Action;
 pub use protocol::adsm::lazy::Event;
 
-/// A protocol's table with what the runtime has to know of its states.
+/// A protocol's table with the properties of its states that the runtime needs.
 pub struct Rules {
     table: &'static Table,
-    /// Of a new object, whose bytes are zero on both sides.
+    /// The state of a new object, whose bytes are zero on both sides.
     pub initial: u8,
     pub invalid: u8,
     /// Batch-update has no such state.
@@ -31,7 +31,7 @@ pub struct Rules {
     protections: [Protection; 8],
 }
 
-/// What the table says to do.
+/// What the table demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     Never,
@@ -39,7 +39,7 @@ pub enum Plan {
     Go(Steps),
 }
 
-/// The next state, and what has to happen on the way.
+/// The next state, and the actions on the way to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
     pub next: u8,
@@ -74,7 +74,7 @@ impl Rules {
         Self { table, initial: read_only.unwrap_or(dirty), invalid, read_only, dirty, detects, protections }
     }
 
-    /// What happens when `event` meets a block in `state`.
+    /// The table's reaction to `event` for a block in `state`.
     pub fn plan(&self, state: u8, event: Event) -> Plan {
         match self.table.cell(state, event as u8) {
             Cell::Never => Plan::Never,
@@ -87,17 +87,17 @@ impl Rules {
         }
     }
 
-    /// What the program may do to a block in `state` without a fault.
+    /// Which accesses to a block in `state` cause no fault.
     pub fn protection(&self, state: u8) -> Protection {
         self.protections[state as usize]
     }
 
-    /// Whether accesses are detected at all.
+    /// Whether the protocol detects accesses by page faults.
     pub fn detects(&self) -> bool {
         self.detects
     }
 
-    /// Whether the protocol knows how to send a dirty block and keep it.
+    /// Whether the protocol can send a dirty block and keep it readable.
     pub fn can_roll(&self) -> bool {
         matches!(self.plan(self.dirty, Event::Roll), Plan::Go(_))
     }

@@ -1,4 +1,4 @@
-//! Settings: in code, or at load time by `ADSM_*` variables.
+//! Settings: from code, or from `ADSM_*` environment variables when the runtime is created.
 
 use crate::{
     error::{Error, Result},
@@ -6,69 +6,69 @@ use crate::{
 };
 use std::{fmt, path::PathBuf, str::FromStr};
 
-/// How host and accelerator are kept alike (`[gmac 4.3]`).
+/// How host and accelerator are kept coherent (`[gmac 4.3]`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// Everything goes over on a call and comes back on a return.
+    /// Transfers everything on a call and back on a return.
     Batch,
-    /// Objects move when they were modified, or are touched.
+    /// Transfers whole objects when they were modified or are accessed.
     Lazy,
-    /// Blocks do, and the oldest modified ones go over early.
+    /// Transfers blocks, and sends the oldest modified ones early.
     #[default]
     Rolling,
 }
 
-/// Which device gets an object when the program does not say.
+/// Which device is an object's home when the program does not choose one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
     /// The first device.
     #[default]
     First,
-    /// Each in turn.
+    /// All devices in turn.
     RoundRobin,
-    /// The one with the fewest bytes in objects.
+    /// The device with the fewest bytes in objects.
     LeastFilled,
 }
 
-/// Which device runs a kernel when the program does not say.
+/// Which device runs a kernel when the program does not choose one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// The one that misses the fewest bytes of what the kernel uses.
+    /// The device that lacks the fewest bytes of what the kernel uses.
     #[default]
     Affinity,
-    /// Each in turn.
+    /// All devices in turn.
     RoundRobin,
-    /// The one with the fewest kernels that have not ended.
+    /// The device with the fewest unfinished kernels.
     LeastLoaded,
-    /// Always this one.
+    /// Always this device.
     Fixed(usize),
 }
 
-/// Who tells that a closed page was touched.
+/// How accesses to closed pages are detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Faults {
     /// Page protection and SIGSEGV.
     #[default]
     Mprotect,
-    /// userfaultfd, so that system calls on shared objects are served.
+    /// userfaultfd, which also serves faults inside system calls.
     Userfaultfd,
-    /// The userfaultfd that any user may have: system calls are not served.
+    /// userfaultfd for unprivileged users, which does not serve faults inside system calls.
     UserfaultfdUserOnly,
 }
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// `ADSM_PROTOCOL=batch|lazy|rolling`.
     pub protocol: Protocol,
-    /// `ADSM_BLOCK=64K`: bytes of a block, a multiple of the page size (rolling).
+    /// `ADSM_BLOCK=64K`: size of a block in bytes, a multiple of the page size (rolling).
     pub block: usize,
-    /// `ADSM_ROLLING=8`: how many runs of blocks may be dirty; 0 for the paper's rule, 2 more with each object.
+    /// `ADSM_ROLLING=8`: maximum number of dirty runs of blocks; 0 for the paper's rule, two per object.
     pub rolling: usize,
-    /// `ADSM_AHEAD=4M`: how many bytes at most are opened at once when faults follow each other; 0 for a block a time.
+    /// `ADSM_AHEAD=4M`: maximum number of bytes opened at once when faults are sequential; 0 for one block at a time.
     pub ahead: usize,
-    /// `ADSM_READ_BACK=8M`: how many bytes at most are fetched after a call before the program asks, where it looked at them after
-    /// the last few calls, or is going through them; 0 for none.
+    /// `ADSM_READ_BACK=8M`: maximum number of bytes fetched after a call before the program accesses them, if it
+    /// accessed them after the last few calls or is reading sequentially; 0 for none.
     pub read_back: usize,
     /// `ADSM_PLACE=first|round-robin|least-filled`.
     pub placement: Placement,
@@ -102,7 +102,7 @@ impl Config {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// The defaults, changed by what `get` knows of the `ADSM_*` variables.
+    /// The defaults, changed by the `ADSM_*` variables that `get` returns.
     pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let mut config = Self::default();
         set(&get, "ADSM_PROTOCOL", &mut config.protocol)?;
@@ -123,7 +123,7 @@ impl Config {
         config.checked()
     }
 
-    /// The same, if it makes sense.
+    /// Checks the settings.
     pub fn checked(self) -> Result<Self> {
         let page = page_size();
         if self.block == 0 || !self.block.is_multiple_of(page) {
@@ -137,7 +137,7 @@ impl Config {
     }
 }
 
-/// Changes `value` to what the variable says, if it is set.
+/// Sets `value` from the variable, if it is set.
 fn set<T: FromStr<Err = String>>(get: impl Fn(&str) -> Option<String>, variable: &str, value: &mut T) -> Result<()> {
     if let Some(text) = get(variable) {
         *value =
@@ -209,7 +209,7 @@ impl FromStr for Faults {
     }
 }
 
-/// A number with an optional K, M or G (of 1024).
+/// A number with an optional suffix K, M or G (powers of 1024).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub usize);
 

@@ -1,4 +1,4 @@
-//! What can go wrong, for the person who will read it.
+//! The errors of the library, with messages for the user.
 
 use crate::accel::DeviceError;
 use std::io;
@@ -42,5 +42,5 @@ impl Error {
     }
 }
 
-/// What fallible functions of the library return.
+/// The result type of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,8 +1,8 @@
 //! One pointer for CPU and GPU.
 //!
-//! A program allocates shared objects, calls kernels on them and touches the results; data moves when it must and only then. This
-//! is asymmetric distributed shared memory (Gelado et al., ASPLOS 2010, `[gmac]`) made for today: the CPU does
-//! all the work of coherence, the device none.
+//! A program allocates shared objects, calls kernels on them and accesses the results. Data is transferred only when
+//! necessary. This is asymmetric distributed shared memory (Gelado et al., ASPLOS 2010, `[gmac]`) for today's systems:
+//! the CPU does all the work of coherence, the device none.
 //!
 //! ```
 //! use adsm::{Config, KernelSource, Runtime, accel::sim::{Sim, SimSpec}};
@@ -23,8 +23,9 @@
 //! # Ok::<(), adsm::Error>(())
 //! ```
 //!
-//! Layers, from the bottom: [`os`] (memory seen twice, page faults), [`accel`] (devices), [`memory`] (objects, blocks, their
-//! states), [`coherence`] (the protocols' tables), [`host`] (faults, evictions, calls), [`Runtime`] and [`Shared`].
+//! Layers, from the bottom: [`os`] (memory mapped twice, page faults), [`accel`] (devices), [`memory`] (objects,
+//! blocks, their states), [`coherence`] (the protocols' tables), [`host`] (faults, evictions, calls), [`Runtime`] and
+//! [`Shared`].
 
 pub mod accel;
 mod api;

@@ -1,4 +1,4 @@
-//! A runtime: devices, settings, and what is allocated on them.
+//! A runtime: its devices, its settings, and the objects allocated on the devices.
 
 use crate::{
     accel::{
@@ -24,7 +24,7 @@ use std::{
     },
 };
 
-/// See the module. Clones are the same runtime.
+/// A runtime: devices, settings, objects. Clones are handles to the same runtime.
 #[derive(Clone)]
 pub struct Runtime(Arc<Inner>);
 
@@ -36,13 +36,13 @@ struct Inner {
     trace: Arc<Trace>,
 }
 
-/// Every runtime's counters, for [`stats`].
+/// The counters of all runtimes, for [`stats`].
 static COUNTERS: Mutex<Vec<Weak<Counters>>> = Mutex::new(Vec::new());
 
 /// A kind of device, as `ADSM_DEVICE` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
-    /// So many simulated ones: `sim`, `sim:3`.
+    /// This number of simulated devices: `sim`, `sim:3`.
     Sim(usize),
     OpenCl,
     Cuda,
@@ -65,7 +65,7 @@ impl FromStr for DeviceKind {
 }
 
 impl DeviceKind {
-    /// Every device of this kind.
+    /// Opens all devices of this kind.
     pub fn open(self) -> Result<Vec<Arc<dyn Accelerator>>> {
         Ok(match self {
             Self::Sim(count) => (0..count.min(MOST_DEVICES))
@@ -78,7 +78,7 @@ impl DeviceKind {
 }
 
 impl Runtime {
-    /// The devices and settings that the `ADSM_*` variables name; by default every CUDA device, or else every OpenCL device.
+    /// A runtime as the `ADSM_*` variables describe it; by default with all CUDA devices, or else all OpenCL devices.
     pub fn new() -> Result<Self> {
         let config = Config::from_env()?;
         let variable = "ADSM_DEVICE".to_owned();
@@ -96,7 +96,7 @@ impl Runtime {
         Self::with(devices, config)
     }
 
-    /// These devices, these settings.
+    /// A runtime with these devices and settings.
     pub fn with(accelerators: Vec<Arc<dyn Accelerator>>, config: Config) -> Result<Self> {
         let config = config.checked()?;
         crate::capi::register_io();
@@ -115,18 +115,19 @@ impl Runtime {
         Ok(Self(Arc::new(Inner { host, engines, turn: AtomicUsize::new(0), stats, trace })))
     }
 
-    /// `len` elements of zero that CPU and device know by one address.
+    /// Allocates `len` zero elements with one address for CPU and device.
     pub fn alloc<T: Pod>(&self, len: usize) -> Result<Shared<[T]>> {
         self.alloc_on(self.choose(), len)
     }
 
-    /// The same with its home on a device of the program's choice: the one whose address for it the CPU shares. Kernels on other
-    /// devices get it too; inside other objects its address means its home.
+    /// Variant of [`alloc`](Self::alloc) with a chosen home: the device whose address for the object is also the CPU's.
+    /// Kernels on other devices can use the object too, but its address stored inside other objects is only valid on
+    /// its home.
     pub fn alloc_on<T: Pod>(&self, device: usize, len: usize) -> Result<Shared<[T]>> {
         self.shared(device, len, true)
     }
 
-    /// `len` elements of zero that the CPU knows by one address and the device by another, see [`Shared::safe`].
+    /// Allocates `len` zero elements with different addresses for CPU and device, see [`Shared::safe`].
     pub fn safe_alloc<T: Pod>(&self, len: usize) -> Result<Shared<[T]>> {
         self.shared(self.choose(), len, false)
     }
@@ -134,32 +135,32 @@ impl Runtime {
     fn shared<T: Pod>(&self, device: usize, len: usize, one_pointer: bool) -> Result<Shared<[T]>> {
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::Size { bytes: usize::MAX, why: "its length overflows" })?;
-        // Nothing is smaller than a byte; an empty slice still has an address.
+        // At least one byte, so that an empty slice has an address too.
         let object = self.0.host.allocate(device, bytes.max(1), one_pointer)?;
         Ok(Shared::new(Arc::clone(&self.0.host), object, len))
     }
 
-    /// Makes a kernel known. Its code is loaded when it is first called on a device.
+    /// Creates a kernel. Its code is loaded when it is first called on a device.
     pub fn kernel(&self, source: KernelSource) -> Kernel {
         Kernel::new(self.clone(), source)
     }
 
-    /// Waits for every call so far.
+    /// Waits for all calls so far.
     pub fn sync(&self) -> Result<()> {
         self.0.host.sync_all()
     }
 
-    /// The host's side of everything: what the interfaces are made of.
+    /// The host's side, on which the interfaces are built.
     pub fn host(&self) -> &Arc<Host> {
         &self.0.host
     }
 
-    /// How many devices there are. Their numbers begin with 0.
+    /// Number of devices, which are numbered from 0.
     pub fn devices(&self) -> usize {
         self.0.host.accels.len()
     }
 
-    /// From now on, kernels go where this says.
+    /// Sets the scheduling policy of later kernels.
     pub fn set_schedule(&self, schedule: Schedule) -> Result<()> {
         if let Schedule::Fixed(device) = schedule {
             self.0.host.check_device(device)?;
@@ -168,22 +169,22 @@ impl Runtime {
         Ok(())
     }
 
-    /// Totals since the runtime was made.
+    /// Totals since the runtime was created.
     pub fn stats(&self) -> Stats {
         self.0.stats.snapshot()
     }
 
-    /// The way page faults are heard of, and why it is not the one that was asked for.
+    /// The fault engine in use, and why it is not the requested one.
     pub fn engine(&self) -> (&'static str, Option<&str>) {
         (self.0.engines.engine.name(), self.0.engines.fell_back.as_deref())
     }
 
-    /// The trace so far, in the JSON that Perfetto reads.
+    /// The trace so far, as JSON for Perfetto.
     pub fn trace_json(&self) -> String {
         self.0.trace.json()
     }
 
-    /// The object of this runtime in which `address` lies.
+    /// The object of this runtime that contains `address`.
     pub fn find(&self, address: usize) -> Result<Arc<Object>> {
         let object = memory::find(address).map_err(|freed| Error::Foreign { address, freed })?.object;
         // It may belong to another runtime.
@@ -196,7 +197,7 @@ impl Runtime {
         }
     }
 
-    /// The device that gets the next object.
+    /// The home device of the next object.
     pub(crate) fn choose(&self) -> usize {
         let (host, devices) = (&self.0.host, self.devices());
         match host.config.placement {
@@ -219,7 +220,7 @@ impl Drop for Inner {
     }
 }
 
-/// The totals of every runtime of the process.
+/// The totals of all runtimes of the process.
 pub fn stats() -> Stats {
     let counters = COUNTERS.lock().unwrap_or_else(PoisonError::into_inner);
     counters.iter().filter_map(Weak::upgrade).fold(Stats::default(), |sum, one| sum.plus(&one.snapshot()))

@@ -1,15 +1,15 @@
-//! What the runtime counts.
+//! The runtime's counters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! statistics {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// Totals since the runtime was made.
+        /// Totals since the runtime was created.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
         #[repr(C)]
         pub struct Stats { $($(#[$doc])* pub $name: u64),* }
 
-        /// The same while they are counted.
+        /// The live counters behind `Stats`.
         #[derive(Default)]
         pub(crate) struct Counters { $(pub $name: AtomicU64),* }
 
@@ -20,13 +20,13 @@ macro_rules! statistics {
         }
 
         impl Stats {
-            /// What has been added since `earlier`.
+            /// The difference from `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: self.$name.wrapping_sub(earlier.$name)),* }
             }
 
-            /// Both together.
+            /// The sum of both.
             #[must_use]
             pub fn plus(&self, other: &Self) -> Self {
                 Self { $($name: self.$name.wrapping_add(other.$name)),* }
@@ -35,35 +35,35 @@ macro_rules! statistics {
     };
 }
 statistics! {
-    /// Touches of closed pages that were loads.
+    /// Faults by loads from closed pages.
     load_faults,
-    /// Touches of closed or read-only pages that were stores.
+    /// Faults by stores to closed or read-only pages.
     store_faults,
-    /// Time spent serving them, transfers included, and opening blocks that are trusted to be looked at so that there is none.
+    /// Time spent serving faults and opening trusted blocks without a fault, transfers included.
     fault_nanoseconds,
-    /// Of which waiting for transfers.
+    /// Part of it: waiting for transfers.
     fault_transfer_nanoseconds,
-    /// Of the rest, opening blocks on trust.
+    /// Part of the rest: opening trusted blocks.
     trust_nanoseconds,
     uploads,
     upload_bytes,
     downloads,
     download_bytes,
-    /// Runs of dirty blocks that were sent early.
+    /// Runs of dirty blocks sent early.
     evictions,
-    /// Of which the device refused; the blocks stayed dirty.
+    /// Evictions that the device refused; their blocks stayed dirty.
     failed_evictions,
     calls,
-    /// Times that the program touched an object before it had synchronised.
+    /// How often the program accessed an object before it had synchronised.
     implicit_syncs,
-    /// Times that the system's limit of mappings made us open a whole object.
+    /// How often a whole object was opened because of the system's limit of mappings.
     coarsened,
-    /// Of the downloads, those that were started before anybody asked.
+    /// Downloads started before the program accessed the data.
     early_downloads,
-    /// Runs of blocks that went from one device to another.
+    /// Runs of blocks transferred from one device to another.
     migrations,
     migration_bytes,
-    /// Time spent handing objects over, taking them back, and starting kernels.
+    /// Time spent releasing and acquiring objects, and starting kernels.
     call_nanoseconds,
     /// Time spent waiting for kernels to end.
     wait_nanoseconds,

@@ -1,7 +1,7 @@
 //! A trace of faults, transfers and kernels, for Perfetto (`ADSM_TRACE=FILE`).
 //!
-//! Events are noted in room that is taken beforehand, since faults are traced from a signal handler; what does not fit is
-//! counted and left out. The file is written when the runtime ends.
+//! Events are recorded in memory that is allocated beforehand, because faults are traced from a signal handler. Events
+//! that don't fit are counted and dropped. The file is written when the runtime is dropped.
 
 use std::{
     fmt::Write as _,
@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     Fault,
@@ -32,11 +32,11 @@ struct Event {
     begin: u64,
     end: u64,
     bytes: usize,
-    /// The thread, or a device's number.
+    /// The thread, or the number of a device.
     row: i64,
 }
 
-/// The events so far.
+/// The recorded events.
 pub struct Trace {
     file: Option<PathBuf>,
     origin: Instant,
@@ -53,15 +53,15 @@ impl Trace {
         Self { file, origin: Instant::now(), events, left_out: AtomicU64::new(0) }
     }
 
-    /// Something that this thread began at `begin` and that ends now.
+    /// Records an activity of this thread that began at `begin` and ends now.
     pub fn span(&self, what: What, begin: Instant, bytes: usize) {
         if self.file.is_some() {
-            // SAFETY: asks for a number of this thread.
+            // SAFETY: a system call that only returns the number of this thread.
             self.note(what, begin, bytes, unsafe { libc::syscall(libc::SYS_gettid) });
         }
     }
 
-    /// A kernel of a device that began at `begin`, or later, and has ended: devices have rows of their own.
+    /// Records a kernel that began at `begin` or later and has ended. Each device has its own row.
     pub fn kernel(&self, device: usize, begin: Instant) {
         if self.file.is_some() {
             self.note(What::Kernel, begin, 0, device as i64);
@@ -79,7 +79,7 @@ impl Trace {
         }
     }
 
-    /// The events in the JSON that Perfetto and Chrome read.
+    /// The events as JSON for Perfetto and Chrome.
     pub fn json(&self) -> String {
         let process = std::process::id();
         let mut text = String::from("{\"traceEvents\":[\n");
@@ -99,7 +99,7 @@ impl Trace {
         text
     }
 
-    /// Writes the file, if one was asked for.
+    /// Writes the trace file, if one was requested.
     pub fn write(&self) -> io::Result<()> {
         match &self.file {
             Some(file) => fs::write(file, self.json()),

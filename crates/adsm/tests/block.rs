@@ -1,4 +1,4 @@
-//! A block's word among real threads; `loom.rs` goes through every interleaving of two.
+//! A block's word with real threads; `loom.rs` checks all interleavings of two.
 
 use adsm::memory::Word;
 use std::{cell::UnsafeCell, thread};

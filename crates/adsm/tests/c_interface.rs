@@ -1,7 +1,7 @@
-//! C programs against the C interface: the example, misuse, I/O with and without the interposer, a trace.
+//! C programs that use the C interface: the example, misuse, I/O with and without the interposer, a trace.
 //!
-//! They need a C compiler. Without one they say that they were skipped, unless `COHESIM_REQUIRE_POCL` says that all tools are
-//! there.
+//! They need a C compiler. Without one the tests report that they were skipped, unless `COHESIM_REQUIRE_POCL` states
+//! that all tools are present.
 
 use std::{
     env, fs,
@@ -13,7 +13,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Where cargo puts libraries: beside this test.
+/// The folder where cargo puts libraries: beside this test.
 fn libraries() -> PathBuf {
     let test = env::current_exe().expect("a test knows itself");
     test.parent().expect("a test lies in a folder").to_owned()
@@ -112,7 +112,8 @@ fn io(variables: &[(&str, &str)], file: &str) -> Option<String> {
     Some(text(&output))
 }
 
-/// Builds the interposer: no test may be linked with a library that defines `memcpy`, so cargo does not build it for us.
+/// Builds the interposer. No test may be linked with a library that defines `memcpy`, so cargo does not build it
+/// automatically.
 fn interposer() -> Option<PathBuf> {
     let folder = libraries().join("adsm-io");
     let built = Command::new(env!("CARGO"))
@@ -135,7 +136,7 @@ const ALL_RIGHT: &str = "write all\nread all\ncontents right\nfread right\nmemcp
 #[test]
 fn userfaultfd_serves_system_calls() {
     let Some(told) = io(&[("ADSM_FAULTS", "userfaultfd")], "uffd") else { return };
-    // A user without rights has only the other kind.
+    // An unprivileged user has only the other kind.
     if told.starts_with("write EFAULT") {
         eprintln!("skipped: faults inside the kernel are not served for this user");
         return;
@@ -189,8 +190,8 @@ fn valgrind_finds_neither_bad_accesses_nor_leaks() {
     ] {
         let Some(program) = compile(source, name) else { return };
         let mut valgrind = Command::new("valgrind");
-        // The thread of the simulated device runs to the end of the process: what it has is possibly lost, not lost. And
-        // registers must be right at every access, since any may be one whose fault is served.
+        // The thread of the simulated device runs until the end of the process, so its memory is possibly lost, not
+        // definitely lost. And registers must be exact at every access, because any access may fault and be served.
         valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"]);
         valgrind
             .args(["--show-leak-kinds=definite", "--vex-iropt-register-updates=allregs-at-mem-access"])

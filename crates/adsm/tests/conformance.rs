@@ -1,4 +1,5 @@
-//! The runtime looks cells up where the checker steps through tables: both must agree, for every protocol, state and event.
+//! The runtime looks up cells where the checker steps through tables: both must agree for every protocol, state and
+//! event.
 
 use adsm::{
     Protocol,
@@ -20,7 +21,7 @@ const EVENTS: [(Event, Kind); 7] = [
     (Event::Landed, Kind::Ack),
 ];
 
-/// A line that fits its state, so that `step` has all it may want.
+/// A line that fits its state, with everything that `step` may need.
 fn line(host: &'static Host, table: &Table, state: u8) -> Line<2> {
     let full = Block::full([1, 2]);
     let candidates = [Block::EMPTY, Block::one(0, 1), full].into_iter().flat_map(|data| {

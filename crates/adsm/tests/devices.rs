@@ -1,5 +1,5 @@
-//! Several devices: blocks follow the kernels that use them, kernels go where the policy says, and trouble on one device harms
-//! nobody else.
+//! Several devices: blocks follow the kernels that use them, kernels run where the policy says, and a failure of one
+//! device does not affect the others.
 
 use adsm::{
     Config, DeviceError, Error, Faults, Kernel, KernelSource, Placement, Protocol, Runtime, Schedule,
@@ -86,7 +86,7 @@ fn only_what_the_other_device_has_not_goes_over() {
     let first = runtime.stats().since(&before);
     assert_eq!(first.migration_bytes, 8 * PAGE as u64, "x, which only device 0 had");
     assert_eq!(first.upload_bytes, 8 * PAGE as u64, "y, whose zeroes the host had");
-    // Both have x now, and the host changes one block of it.
+    // Both devices have x now, and the host changes one block of it.
     x[3 * PAGE] = 7;
     let before = runtime.stats();
     copy.call(1, 1).read(&x).write(&mut y).on(1).launch().unwrap().sync().unwrap();
@@ -273,7 +273,7 @@ fn an_object_of_another_runtime_and_a_device_that_is_not_there_are_refused() {
     assert!(Runtime::with(Vec::new(), Config::default()).is_err());
 }
 
-/// Threads that share two objects' blocks but no bytes, on devices whose delays change all the time.
+/// Threads that share blocks of two objects but no bytes, on devices with varying delays.
 #[test]
 fn threads_and_devices_lose_nothing() {
     const THREADS: usize = 3;

@@ -1,6 +1,6 @@
-//! Every interleaving of two threads at a block's word.
+//! All interleavings of two threads at a block's word.
 
-/// Loom's atomics in place of the library's. A sleeper is woken when it is its turn again.
+/// Loom's atomics in place of the library's. Sleeping only yields: the thread runs again when it is scheduled.
 mod wait {
     pub use loom::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,13 +17,13 @@ mod block;
 use block::Word;
 use loom::{cell::UnsafeCell, sync::Arc, thread};
 
-/// States as rolling-update has them, as far as these models go.
+/// The states of rolling-update that these models use.
 const INVALID: u8 = 0;
 const READ_ONLY: u8 = 1;
 const DIRTY: u8 = 2;
 const ROLLING: u8 = 6;
 
-/// A block with what its word guards: the protection of its pages (whether stores are open).
+/// A block with what its word guards: the protection of its pages (whether they are open for stores).
 struct Block {
     word: Word,
     open: UnsafeCell<bool>,
@@ -34,7 +34,7 @@ impl Block {
         Arc::new(Self { word: Word::new(state), open: UnsafeCell::new(state == DIRTY) })
     }
 
-    /// A state and the protection that goes with it, under the lock.
+    /// Changes the state and the matching protection under the lock.
     fn change(&self, step: impl Fn(u8) -> u8) -> (u8, u8) {
         let state = self.word.lock();
         self.open.with(|open| {
@@ -78,7 +78,7 @@ fn a_fault_and_a_call_agree() {
         let fault = thread::spawn(move || other.change(|state| if state == READ_ONLY { DIRTY } else { state }));
         let (met, _) = block.change(|_| INVALID);
         let (found, left) = fault.join().unwrap();
-        // Either the call meets what the fault made dirty, or the fault finds the block handed over.
+        // Either the call finds the block that the fault made dirty, or the fault finds the block handed over.
         assert_eq!(
             (met, found, left),
             if met == DIRTY { (DIRTY, READ_ONLY, DIRTY) } else { (READ_ONLY, INVALID, INVALID) }
@@ -87,14 +87,14 @@ fn a_fault_and_a_call_agree() {
     });
 }
 
-/// A call says that it is in flight and then looks at the block; whoever starts a download early locks the block and then looks
-/// for calls. One of them must see the other, or a kernel would write what is being fetched.
+/// A call registers as in flight and then checks the block. A thread that starts an early download locks the block and
+/// then checks for calls. One of them must see the other, or a kernel would write bytes that are being fetched.
 #[test]
 fn an_early_download_and_a_call_never_miss_each_other() {
     const FETCHING: u8 = 4;
     loom::model(|| {
         let block = Block::new(INVALID);
-        // A mutex in place of the counter: loom takes no notice of the order that `SeqCst` gives.
+        // A mutex in place of the counter: loom does not model the order that `SeqCst` gives.
         let in_flight = Arc::new(loom::sync::Mutex::new(false));
         let (other, seen) = (Arc::clone(&block), Arc::clone(&in_flight));
         let early = thread::spawn(move || {
@@ -106,7 +106,7 @@ fn an_early_download_and_a_call_never_miss_each_other() {
             fetches
         });
         *in_flight.lock().unwrap() = true;
-        // As a call does: what is invalid and not being changed is left alone.
+        // As a call does: an invalid block that is not being changed is left unchanged.
         let met = match block.word.peek() {
             Some(INVALID) => INVALID,
             _ => {

@@ -1,4 +1,5 @@
-//! What concerns the whole process: handlers of others, forks, accesses that nobody can serve. Each case is a process of its own.
+//! Effects on the whole process: other signal handlers, forks, accesses that can't be served. Each case runs in its own
+//! process.
 
 use adsm::{
     Config, DeviceError, Error, KernelSource, Runtime,
@@ -41,7 +42,7 @@ fn touch_device(runtime: &Runtime, x: &mut adsm::Shared<[u8]>) {
 static FOREIGN: AtomicUsize = AtomicUsize::new(0);
 static OPENED: AtomicUsize = AtomicUsize::new(0);
 
-/// Somebody else's handler: opens a page of its own and counts.
+/// Another library's handler: opens one page and counts.
 extern "C" fn foreign(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: a handler with SA_SIGINFO gets one; the page is the test's.
     unsafe {
@@ -124,7 +125,7 @@ fn a_bad_access_still_ends_the_process_by_sigsegv() {
 #[ignore = "a case of its own process"]
 fn case_bad_access() {
     let (_, _runtime) = runtime();
-    // SAFETY: none; this is the bad access that the test is about.
+    // SAFETY: none; this is the bad access that the test checks.
     unsafe { std::ptr::without_provenance_mut::<u8>(64).write_volatile(1) };
 }
 
@@ -170,12 +171,12 @@ impl Accelerator for Deep {
     }
     unsafe fn upload(&self, to: &DeviceMemory, at: usize, from: *const u8, len: usize) -> Result<Ticket, DeviceError> {
         self.dive();
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.upload(to, at, from, len) }
     }
     unsafe fn download(&self, from: &DeviceMemory, at: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {
         self.dive();
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.download(from, at, to, len) }
     }
     unsafe fn start_download(
@@ -185,7 +186,7 @@ impl Accelerator for Deep {
         to: *mut u8,
         len: usize,
     ) -> Result<Ticket, DeviceError> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.start_download(from, at, to, len) }
     }
     fn as_any(&self) -> &dyn std::any::Any {
@@ -214,7 +215,7 @@ impl Accelerator for Deep {
     }
 }
 
-/// What the small thread does: a load of what the device has, and a store.
+/// The body of the small thread: a load of data that the device has, and a store.
 extern "C" fn touch_on_a_small_stack(at: *mut libc::c_void) -> *mut libc::c_void {
     let at = at.cast::<u8>();
     // SAFETY: a byte of a shared object.
@@ -235,7 +236,7 @@ fn case_small_stack() {
     let mut x = runtime.alloc::<u8>(100).unwrap();
     x[0] = 4;
     touch_device(&runtime, &mut x);
-    // SAFETY: a thread of the smallest kind, whose end is awaited; it has no alternative signal stack either.
+    // SAFETY: a thread with the smallest stack, which is joined; it has no alternative signal stack either.
     unsafe {
         let (mut attributes, mut thread) = (std::mem::zeroed(), std::mem::zeroed());
         libc::pthread_attr_init(&mut attributes);
@@ -279,7 +280,7 @@ fn case_fork() {
     let mut x = runtime.alloc::<u8>(100).unwrap();
     x[0] = 1;
     let kernel = runtime.kernel(KernelSource::new("nothing").native(|_| {}));
-    // SAFETY: the child only calls what is said to work there, and ends at once.
+    // SAFETY: the child only calls functions that are allowed there, and exits at once.
     unsafe {
         let child = libc::fork();
         if child == 0 {
@@ -291,7 +292,7 @@ fn case_fork() {
         let mut status = 0;
         libc::waitpid(child, &mut status, 0);
         assert_eq!(status, 0, "the child was refused everything");
-        // A touch in the child is a bad access there and nowhere else.
+        // An access in the child is a bad access there and does not affect the parent.
         let child = libc::fork();
         if child == 0 {
             (x.as_ptr() as *mut u8).write_volatile(9);
@@ -323,7 +324,7 @@ fn case_mappings() {
         call.memory[0].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
     }));
     use_up_mappings();
-    // Every other page would be a mapping of its own.
+    // Every other page would need a mapping of its own.
     for block in (0..blocks).step_by(2) {
         x[block * PAGE] = 4;
     }
@@ -332,13 +333,13 @@ fn case_mappings() {
     assert!((0..blocks).all(|block| x[block * PAGE] == if block % 2 == 0 { 5 } else { 1 }));
 }
 
-/// Leaves about 500 mappings of what the system allows a process.
+/// Uses up all but about 500 of the mappings that the system allows a process.
 fn use_up_mappings() {
     let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
     let pages = limit + 16;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a range of our own, never touched; every other page gets another protection.
+    // SAFETY: a range of our own that is never accessed; every other page gets another protection.
     unsafe {
         let base = libc::mmap(std::ptr::null_mut(), pages * 4096, libc::PROT_NONE, flags, -1, 0);
         assert_ne!(base, libc::MAP_FAILED);

@@ -1,7 +1,7 @@
-//! Random accesses of CPU and kernels on one to three devices against a plain model, for every protocol, fault engine and block
-//! size.
+//! Random accesses of CPU and kernels on one to three devices, compared with a plain model, for every protocol, fault
+//! engine and block size.
 //!
-//! A device poisons what it does not own and so does the host, so a transfer too few is a wrong value.
+//! Devices and host poison what they do not own, so that a missing transfer shows as a wrong value.
 
 use adsm::{
     Config, Faults, KernelSource, Protocol, Runtime, Shared,
@@ -36,7 +36,7 @@ enum Act {
         object: usize,
         byte: u8,
     },
-    /// `to[i] += from[i] + 1` for every third byte, and nothing else.
+    /// `to[i] += from[i] + 1` for every third byte; other bytes are not changed.
     Kernel {
         from: usize,
         to: usize,
@@ -62,7 +62,7 @@ fn acts(bytes: usize) -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(one, 1..60)
 }
 
-/// What a runtime is like, and its devices.
+/// The settings of a runtime, and its devices.
 #[derive(Clone, Debug)]
 struct Setting {
     config: Config,
@@ -178,7 +178,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 50, ..ProptestConfig::default() })]
 
-    /// Objects with huge pages, whose blocks are smaller than those.
+    /// Objects with huge pages, whose blocks are smaller than a huge page.
     #[test]
     fn so_they_do_in_large_objects(
         setting in settings(),

@@ -1,4 +1,4 @@
-//! Fetching before the program asks: what it looked at after the last calls, and what comes next in a row.
+//! Early downloads: of what the program read after the last calls, and of what comes next in a sequence.
 
 use adsm::{
     Config, DeviceError, Kernel, KernelSource, Runtime,
@@ -65,7 +65,7 @@ fn what_was_looked_at_after_eight_calls_is_open_after_the_next_ones_and_watched_
         assert_eq!(stats.downloads, 1, "round {round}");
         faults.push(stats.load_faults);
     }
-    // Eight are seen, eight trusted, one seen, nine trusted, one seen.
+    // Eight accesses are seen, eight trusted, one seen, nine trusted, one seen.
     let expected: Vec<u64> = [(8, 1), (8, 0), (1, 1), (9, 0), (1, 1)].map(|(n, fault)| vec![fault; n]).concat();
     assert_eq!(faults, expected);
 }
@@ -85,7 +85,7 @@ fn what_is_open_on_trust_can_be_written_given_to_kernels_and_left_alone() {
         add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
         expected = expected.wrapping_add(1);
         if round % 11 == 10 {
-            // A call without a look in between.
+            // A call without an access in between.
             add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
             expected = expected.wrapping_add(1);
         }

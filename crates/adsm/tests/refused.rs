@@ -1,4 +1,4 @@
-//! Programs that must not compile: touches of what a kernel in flight may be using.
+//! Programs that must not compile: accesses to objects that a kernel in flight may be using.
 
 #[test]
 fn unsynchronised_touches_do_not_compile() {

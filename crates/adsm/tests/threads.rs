@@ -1,4 +1,4 @@
-//! Several threads at once, with a device whose delays change all the time.
+//! Several threads at once, with a device whose delays vary.
 
 use adsm::{
     Config, Faults, KernelSource, Protocol, Runtime,
@@ -27,7 +27,7 @@ fn stress(config: Config, jitter: Duration) {
                         assert_eq!(*byte, expected(number, i, round), "part {number} byte {i} round {round}");
                         *byte = byte.wrapping_add(number as u8);
                     }
-                    // And something of its own beside it.
+                    // And an object of the thread's own.
                     let mut own = runtime.alloc::<u8>(2 * PAGE + number).unwrap();
                     own[PAGE] = round;
                     add_one.call(1, 1).write(&mut own).launch().unwrap().sync().unwrap();
@@ -44,7 +44,7 @@ fn stress(config: Config, jitter: Duration) {
     }
 }
 
-/// After `rounds` rounds: a kernel adds one each time, the thread its number to every so many bytes.
+/// The value after `rounds` rounds: in each, a kernel adds one, and the thread adds its number to some bytes.
 fn expected(number: usize, i: usize, rounds: u8) -> u8 {
     let touched = i.is_multiple_of(1 + number * 97);
     rounds.wrapping_mul(1 + if touched { number as u8 } else { 0 })

@@ -1,4 +1,4 @@
-//! When devices, systems or programs do wrong: a clear error on the call that caused it, and no data lost.
+//! Errors of devices, systems and programs: a clear error from the call that caused it, and no lost data.
 
 use adsm::{
     Config, DeviceError, Error, Faults, KernelSource, Protocol, Runtime,

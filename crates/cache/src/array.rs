@@ -1,25 +1,26 @@
-//! Where a cache keeps its lines: sets of ways, each with a tag.
+//! The storage of a cache: sets of ways, each with a tag.
 //!
-//! A way holds one line, or several neighbours: a line of 128 or 256 B is made of sectors of 64 B under one tag. Sectors come
-//! and go one by one, as the protocol and the wires know them; only when the tag goes do all of them.
+//! A way holds one line of 64 B, or a line of 128 or 256 B that is made of 64 B sectors under one tag. The protocol
+//! and the interconnect handle each sector on its own, so sectors are filled and invalidated one by one. Replacing a
+//! way evicts all its sectors.
 
 use mem::{Bytes, LINE, LineAddr, PhysAddr, Replacement, Share, Victims, Ways};
 use protocol::Line;
 
-/// The shape of a cache, or of one of several banks. Made by [`Shape::new`], which checks it.
+/// The geometry of a cache, or of one bank of a cache. Built by [`Shape::new`], which checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     sets: usize,
     ways: usize,
-    /// Sectors of a line.
+    /// Sectors in a line.
     sectors: usize,
     replacement: Replacement,
-    /// The addresses whose lines may lie here.
+    /// The addresses that map to this bank.
     share: Share,
 }
 
 impl Shape {
-    /// A cache of `size` bytes in sets of `ways` lines, the least recently used first to go.
+    /// A cache of `size` bytes with `ways` lines in a set and LRU replacement.
     pub fn new(size: Bytes, ways: usize) -> Result<Self, String> {
         Self::of_lines(size, ways, Bytes(LINE as u64))
     }
@@ -49,7 +50,7 @@ impl Shape {
         Ok(Self { replacement, ..self })
     }
 
-    /// The shape of a bank that holds lines of some addresses only.
+    /// The shape of a bank that holds only the lines of `share`.
     pub fn of_share(self, share: Share) -> Self {
         Self { share, ..self }
     }
@@ -59,17 +60,17 @@ impl Shape {
         Bytes((self.sectors * LINE) as u64)
     }
 
-    /// The bytes that it holds.
+    /// Capacity in bytes.
     pub fn size(&self) -> Bytes {
         Bytes((self.sets * self.ways * self.sectors * LINE) as u64)
     }
 
-    /// The address of a line as this bank numbers its bytes.
+    /// The line's address within this bank, with the other banks' addresses squeezed out.
     fn inside(&self, line: LineAddr) -> u64 {
         self.share.inside(PhysAddr(line.0)).0
     }
 
-    /// The number that picks the set of a line, and its sector.
+    /// The number that selects the line's set, and the line's sector in its way.
     fn place(&self, line: LineAddr) -> (u64, usize) {
         let number = self.inside(line) / LINE as u64;
         match self.sectors as u64 {
@@ -79,16 +80,16 @@ impl Shape {
     }
 }
 
-/// A place in the array: that of a sector of a way.
+/// The index of one sector of one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way(usize);
 
 const FREE: LineAddr = LineAddr(u64::MAX);
 
-/// Lines with their tags.
+/// Lines and their tags.
 pub struct Array {
     shape: Shape,
-    /// Of each sector the address, and what is known of it.
+    /// The tag of each sector; `FREE` if it holds nothing.
     tags: Vec<LineAddr>,
     lines: Vec<Line<LINE>>,
     ways: Ways,
@@ -101,7 +102,7 @@ impl Array {
         Self { shape, tags: vec![FREE; count], lines: vec![Line::new(0); count], ways }
     }
 
-    /// The number of the set that a line belongs to.
+    /// The index of the line's set.
     pub fn set(&self, line: LineAddr) -> usize {
         self.ways.set(self.shape.place(line).0)
     }
@@ -112,12 +113,12 @@ impl Array {
         self.ways.of(self.ways.set(number)).map(move |way| way * sectors + sector)
     }
 
-    /// How many lines a set holds.
+    /// Ways in a set.
     pub fn ways(&self) -> usize {
         self.ways.per_set()
     }
 
-    /// The lines that are held in the set of a line.
+    /// The lines held in the set of `line`.
     pub fn beside(&self, line: LineAddr) -> impl Iterator<Item = Way> {
         let held = |way: &usize| self.tags[*way] != FREE;
         self.places(line).flat_map(|place| self.sectors(place)).filter(held).map(Way)
@@ -127,13 +128,14 @@ impl Array {
         self.places(line).find(|place| self.tags[*place] == line).map(Way)
     }
 
-    /// The sectors of the way that a place belongs to.
+    /// The sectors of the way that contains the index `place`.
     fn sectors(&self, place: usize) -> std::ops::Range<usize> {
         let first = place / self.shape.sectors * self.shape.sectors;
         first..first + self.shape.sectors
     }
 
-    /// A place for a line that is not here: in the way that has its tag already, or in one that holds nothing.
+    /// Finds a place for a line that is not held: its sector in the way that already has its tag, or else in an empty
+    /// way.
     pub fn free(&self, line: LineAddr) -> Option<Way> {
         if self.shape.sectors == 1 {
             return self.places(line).find(|place| self.tags[*place] == FREE).map(Way);
@@ -147,12 +149,12 @@ impl Array {
         self.places(line).find(has_tag).or_else(|| self.places(line).find(is_free)).map(Way)
     }
 
-    /// Begins to name the ways of the line's set in the order in which they should go.
+    /// Starts an iteration over the ways of the line's set in replacement order.
     pub fn victims(&self, line: LineAddr) -> Victims {
         self.ways.victims(self.set(line))
     }
 
-    /// The sectors held by the next way that should go.
+    /// The held sectors of the next way in replacement order.
     pub fn next_victim(&mut self, victims: &mut Victims) -> Option<impl Iterator<Item = Way> + Clone + use<>> {
         let way = self.ways.next_victim(victims)?;
         let sectors = self.sectors(way * self.shape.sectors);
@@ -172,13 +174,13 @@ impl Array {
         self.tags[way.0]
     }
 
-    /// Puts a line in its place.
+    /// Stores a line and its tag at `way`.
     pub fn put(&mut self, way: Way, tag: LineAddr, line: Line<LINE>) {
         self.tags[way.0] = tag;
         self.lines[way.0] = line;
     }
 
-    /// The line was used.
+    /// Tells the replacement policy that the line was used.
     pub fn touch(&mut self, way: Way) {
         self.ways.touch(way.0 / self.shape.sectors);
     }
@@ -187,7 +189,7 @@ impl Array {
         self.tags[way.0] = FREE;
     }
 
-    /// Every line held, in the order of the ways.
+    /// The tags of all held lines, in the order of the ways.
     pub fn tags(&self) -> impl Iterator<Item = LineAddr> {
         self.tags.iter().copied().filter(|tag| *tag != FREE)
     }
@@ -230,7 +232,7 @@ mod tests {
             Some(place.0)
         };
         assert_eq!([0, 192, 64, 1024].map(&mut bring), [Some(0), Some(3), Some(1), Some(4)]);
-        // A third tag has no way, a further sector of the first has.
+        // A third tag finds no free way; another sector of the first tag fits its way.
         assert_eq!([2048, 128].map(&mut bring), [None, Some(2)]);
         array.clear(Way(1));
         let mut victims = array.victims(LineAddr(2048));

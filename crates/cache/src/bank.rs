@@ -1,17 +1,17 @@
-//! A bank: lines, the room for them, and messages that must wait. No time.
+//! A bank: lines, their storage, and waiting messages. It knows no time.
 //!
-//! A message that meets a line is answered by a step of the protocol. It must wait if the table says so (`z`), if the line
-//! needs a way and none can be had, if as many lines have something under way as there are miss registers, or if the
-//! write-back queue is full. Messages about one line keep their order: all but the first stand in its join queue. Those that
-//! wait are tried again when what held them up has changed. Answers never wait, so whatever is under way comes to its end.
-//! Each of these queues has an end; a request that finds one full stays with its sender, and holds that up
-//! (`[giles 3.2.5.1]`), or in protocols that can refuse requests is refused.
+//! A message to a line is one step of the protocol. The message must wait if the table says so (`z`), if the line
+//! needs a way and none can be freed, if all MSHRs are in use, or if the write-back queue is full. Messages about one
+//! line keep their order: all but the first wait in the line's join queue. Waiting messages are retried when the
+//! resource or the line they wait for changes. Answers never wait, so every transaction in flight completes. Each
+//! queue is bounded. A request that finds a queue full stays with its sender and stalls it (`[giles 3.2.5.1]`);
+//! protocols that can refuse requests refuse it.
 //!
-//! A line takes up a way as long as its protocol says so ([`takes_room`](protocol::Controller::takes_room)). One that was given up and only waits
-//! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back
-//! queue. It is searched like the ways, and a line whose protocol takes it back goes from there to a way again. Protocols that name
-//! a time to send its lines below (`Drain`) keep them there until then ([`Bank::drain`]). Requests that were refused below wait
-//! for another try ([`Bank::refused`]).
+//! A line occupies a way as long as its protocol says so ([`takes_room`](protocol::Controller::takes_room)). A line
+//! that was evicted and waits for its write-back to be acknowledged, or that was written through without being held,
+//! is kept in the write-back queue. A look-up searches that queue as well as the ways, and a line that its protocol
+//! takes back moves from there to a way. Protocols with a `Drain` event keep lines there until the bank sends them
+//! below ([`Bank::drain`]). Requests that were refused below wait for a retry ([`Bank::refused`]).
 
 mod aside;
 mod bring;
@@ -42,17 +42,17 @@ pub type LineWatcher = Rc<dyn Fn(&Msg<LINE>, &Line<LINE>, bool)>;
 
 /// Why a message waits.
 enum Wait {
-    /// The line has something under way that must end first.
+    /// A transaction on the line must complete first.
     Line,
-    /// No way can be had.
+    /// No way can be freed.
     Way,
-    /// No miss register is free.
+    /// No MSHR is free.
     Mshr,
-    /// What is to be given up doesn't fit the write-back queue.
+    /// The lines that would be evicted do not fit in the write-back queue.
     WriteBack(Aside),
 }
 
-/// Lines that need a place in the write-back queue, and whether their home is a peer.
+/// How many lines need a place in the write-back queue, and whether their home is a peer.
 #[derive(Clone, Copy)]
 struct Aside {
     count: usize,
@@ -67,87 +67,96 @@ enum Where {
     Nowhere,
 }
 
-/// A row of messages about one line: all of them or, where lines are probed, those of one [`Row`](protocol::Row). The address of the line, with a
-/// bit set for probes and another for orders.
+/// A queue of messages about one line: all of them or, where lines are probed, those of one [`Row`](protocol::Row).
+/// The value is the line's address with one bit set for probes and another for orders.
 type Slot = LineAddr;
 
-/// What a message meets: its event and the cell, if the protocol has one for it.
+/// The event of a message and the table's cell for it; `None` if the protocol has no such event here.
 type Met = Option<(u8, &'static Cell)>;
 
 pub struct Bank {
     spec: BankSpec,
     table: &'static Table,
-    /// For each state, whether nothing is under way in it, and whether it takes up room.
+    /// For each state, whether no transaction is in flight in it.
     at_rest: Vec<bool>,
+    /// For each state, whether a line in it occupies a way.
     takes_room: Vec<bool>,
-    /// For each state, whether it is one of the write-back queue, and of the retry queue.
+    /// For each state, whether a line in it waits to be drained.
     drains: Vec<bool>,
+    /// For each state, whether a line in it waits for a retry.
     retries: Vec<bool>,
-    /// Lines of the write-back queue, the oldest first; some may have been taken back.
+    /// Lines of the write-back queue that wait to be drained, oldest first; some may have been taken back since.
     write_backs: VecDeque<LineAddr>,
-    /// Lines whose request has been refused below, to be tried again ([`Bank::retry`]).
+    /// Lines whose request was refused below, to be retried ([`Bank::retry`]).
     pub refused: Vec<LineAddr>,
-    /// Lines that have come to rest, where requests can be refused: what they waited for is over.
+    /// Lines whose transaction has completed; filled only if requests can be refused.
     pub settled: Vec<LineAddr>,
     can_retry: bool,
-    /// The line of a locked access: no probe may take it away.
+    /// The line of a locked access: no probe may take it.
     locked: Option<LineAddr>,
     array: Array,
-    /// A line of which nothing is here, and whether all lines have one time, which is in it.
+    /// The line used for every address that is not held.
     nothing: Line<LINE>,
+    /// Whether all lines share one logical time, which is kept in `nothing`.
     keeps_time: bool,
-    /// Whether those below are told of lines that are evicted.
+    /// Whether the controller below is told of evictions.
     tells_evictions: bool,
+    /// The write-back queue.
     aside: FxHashMap<LineAddr, Line<LINE>>,
-    /// How many of those aside have something under way.
+    /// How many lines of the write-back queue have a transaction in flight.
     landing: usize,
-    /// Lines with something under way, and those of them whose home is a peer.
+    /// Lines with a transaction in flight.
     busy: usize,
+    /// How many of the `busy` lines have a peer as home.
     busy_away: usize,
-    /// Messages that wait, each with the number of its lanes.
+    /// Waiting messages, each with the number of its lanes.
     waiting: WaitingRoom<(Msg<LINE>, u8)>,
-    /// Whether probes, orders and requests wait apart.
+    /// Whether probes, orders and requests wait in separate queues.
     apart: bool,
-    /// Whether those above can be told to ask again.
+    /// Whether requesters above can be told to ask again.
     nacks: bool,
-    /// How many messages wait, and how many of those for lines whose home is a peer.
+    /// How many lanes of messages wait.
     waits: usize,
+    /// How many of `waits` are for lines whose home is a peer.
     waits_away: usize,
-    /// Lines of each set whose first message needs a way; lines whose first message needs a miss register.
+    /// For each set, lines whose first message needs a way.
     need_way: FxHashMap<usize, Vec<Slot>>,
+    /// Lines whose first message needs an MSHR.
     need_mshr: VecDeque<Slot>,
     /// Lines whose first message needs places in the write-back queue.
     need_write_back: VecDeque<(Slot, Aside)>,
-    /// A sweep over all lines: the messages still to be shown, and how many are to be answered.
+    /// A sweep over many lines: the messages not yet accepted.
     sweep: VecDeque<Msg<LINE>>,
+    /// How many messages of the sweep are not answered yet.
     swept: usize,
-    /// Lines that are to be given up, and are not gone yet.
+    /// Lines to be given up that are not gone yet.
     leaving: BTreeSet<LineAddr>,
-    /// To be sent, in order.
+    /// Messages to send, in order.
     pub out: Vec<Msg<LINE>>,
-    /// Stores that have met their line, in order, if the run is checked; and how many messages were in `out` before.
+    /// In a checked run, the performed stores in order, each with the length of `out` before its step.
     pub performed: Option<Vec<(usize, Msg<LINE>)>>,
     pub watcher: Option<LineWatcher>,
     log: Log,
     steps: Matrix,
     accesses: Matrix,
-    /// Reads of requesters whose TLB did not have the page, if they are counted; and what came of the last request.
+    /// Counts of reads that missed in the requester's TLB, if they are counted.
     pub tlb_missed: Option<Matrix>,
+    /// The outcome of the last request: hit, miss or merged, as an index.
     last: usize,
-    /// Whether the last step began something that is under way now.
+    /// Whether the last step started a transaction that is in flight now.
     began: bool,
     evictions: Counter,
     mshr_full: Counter,
     no_way: Counter,
     write_back_full: Counter,
     join_full: Counter,
-    /// How full the queues are.
+    /// Occupancy of the queues.
     kept_aside: Level,
     parked: Level,
 }
 
 impl Bank {
-    /// The lines that have something under way, each with the name of its state, in order.
+    /// The lines with a transaction in flight, each with the name of its state, in order.
     pub fn under_way(&self) -> Vec<(LineAddr, &'static str)> {
         let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
         lines.sort_unstable();
@@ -156,12 +165,12 @@ impl Bank {
         busy.map(|(line, state)| (line, self.spec.controller.table().states[state])).collect()
     }
 
-    /// Those above, as far as records are kept of them.
+    /// The nodes above, as far as records are kept of them.
     pub fn above(&self) -> &Roster {
         &self.spec.above
     }
 
-    /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
+    /// `history`: how many steps are kept for the report on an impossible event.
     pub fn new(spec: BankSpec, history: usize, scope: &Scope) -> Self {
         let table = spec.controller.table();
         let (states, can) = (0..table.states.len() as u8, table.capabilities());
@@ -215,29 +224,30 @@ impl Bank {
         }
     }
 
-    /// Shows the bank a message if it can be answered now, before any that wait for the line; says whether it was.
+    /// Delivers a message if the table can answer it now, ahead of messages that wait for the line; returns whether
+    /// it was answered.
     pub fn at_once(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         Ok(self.attempt(msg)?.is_ok())
     }
 
-    /// Shows the bank an access to a line that was brought for it and may be written; says whether it was performed. It needs
-    /// neither a miss register nor a place in the write-back queue: if it had to wait for one, probes would take the
-    /// line away unused, again and again, and what holds these resources may be waiting for the same block.
+    /// Performs an access on a line that was fetched for it and is writable; returns whether it was performed. The
+    /// access needs neither an MSHR nor a place in the write-back queue. If it had to wait for one, probes could take
+    /// the line away unused again and again, and the holders of these resources may be waiting for the same block.
     pub fn use_line(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         Ok(self.attempt_with(msg, false)?.is_ok())
     }
 
-    /// Whether a line has something under way, or messages wait for it.
+    /// Whether a line has a transaction in flight, or messages wait for it.
     pub fn is_busy(&self, line: LineAddr) -> bool {
         !self.at_rest[self.line(self.find(line), line).state as usize] || self.waiting.is_awaited(line)
     }
 
-    /// Whether those below want lines back: that must get through whatever is asked from above.
+    /// Whether lines are probed from below. Probes must get through even while requests from above are blocked.
     pub fn is_probed(&self) -> bool {
         self.apart
     }
 
-    /// The bytes of a line that may be written without asking anybody.
+    /// The bytes of a line, if it may be written without a request to below.
     pub fn writable(&self, line: LineAddr) -> Option<[u8; LINE]> {
         let found = self.line(self.find(line), line);
         let may = self.spec.controller.access(found) == Access::Write && self.at_rest[found.state as usize];
@@ -249,14 +259,14 @@ impl Bank {
         self.line(self.find(line), line).data
     }
 
-    /// From now on no probe can take the line away. A requester that locks a line stores to it before it locks another: a locked access stays
-    /// within a line, and a core's threads lock in turn.
+    /// From now on no probe can take the line. A requester that locks a line stores to it before it locks another: a
+    /// locked access stays within a line, and the threads of a core lock in turn.
     pub fn lock(&mut self, line: LineAddr) {
         debug_assert!(self.locked.is_none_or(|held| held == line), "{line} is locked while another line is");
         self.locked = Some(line);
     }
 
-    /// Probes that waited for the locked line are tried again.
+    /// Releases the locked line; probes that waited for it are retried.
     pub fn unlock(&mut self) {
         let Some(line) = self.locked.take() else { return };
         for slot in slots(line).into_iter().filter(|slot| *slot != line) {
@@ -275,7 +285,7 @@ impl Bank {
         !self.spec.peers.is_empty() && self.spec.peers.contains(self.spec.below.of(line.0))
     }
 
-    /// Where this bank stands for a line.
+    /// The controller's neighbours for a line.
     fn place(&self, line: LineAddr) -> Place<'_> {
         stands(&self.spec, line)
     }
@@ -296,7 +306,7 @@ impl Bank {
         }
     }
 
-    /// Tells a line what time it is in the whole cache.
+    /// Copies the cache's logical time to a line.
     fn set_time(&mut self, place: Where, tag: LineAddr) {
         if self.keeps_time {
             let now = self.nothing.stamps.cts;
@@ -316,12 +326,13 @@ impl Bank {
         look(&*self.spec.controller, self.table, self.place(msg.line), line, msg)
     }
 
-    /// Shows a message to its line, if nothing is in the way.
+    /// Delivers a message to its line, unless it must wait.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Result<(), Wait>, Box<Impossible>> {
         self.attempt_with(msg, takes_register(msg.kind))
     }
 
-    /// `needs_register`: what it starts takes a miss register and, if its line goes there, a place in the write-back queue.
+    /// `needs_register`: whether a transaction that the message starts needs an MSHR and, if the line moves there, a
+    /// place in the write-back queue.
     fn attempt_with(&mut self, msg: &Msg<LINE>, needs_register: bool) -> Result<Result<(), Wait>, Box<Impossible>> {
         debug_assert!(!is_order(msg.line), "orders for many lines are swept");
         if self.locked == Some(msg.line) && msg.lane() == Lane::Coherence {
@@ -333,7 +344,7 @@ impl Bank {
         let met = self.look(line, msg);
         if let Some((_, Cell::Go(next, _))) = met {
             let next = *next as usize;
-            // What those below want takes no register: they may be waiting for each other.
+            // Probes take no MSHR: caches that probe each other could otherwise deadlock.
             if needs_register && self.at_rest[line.state as usize] && !self.at_rest[next] && self.lacks_mshr(msg.line) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
@@ -363,7 +374,7 @@ impl Bank {
         Ok(if done { Ok(()) } else { Err(Wait::Line) })
     }
 
-    /// One step of the protocol; what it sends goes to `out`. Says whether it was no stall.
+    /// One step of the protocol; its messages go to `out`. Returns `false` on a stall.
     fn step(&mut self, place: Where, met: Met, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         self.set_time(place, msg.line);
         let mut nothing = self.nothing;
@@ -396,14 +407,15 @@ impl Bank {
         {
             performed.push((sent, *msg));
         }
-        // An answer to an atomic access is for a requester of its own.
+        // A `Modified` message to this node answers an atomic access; it is not internal.
         let own = |send: &mut Msg<LINE>| send.to == self.spec.me && send.kind != Kind::Modified;
         let own = self.out.extract_if(sent.., own);
         self.swept -= own.filter(|send| send.kind == Kind::Done).count();
         Ok(true)
     }
 
-    /// Puts a line that has changed where it belongs now, and lets those try again who waited for that.
+    /// Moves a line that has changed to its way or the write-back queue, and wakes the messages that waited for the
+    /// change.
     fn settle(&mut self, place: Where, tag: LineAddr, before: u8, after: u8) {
         let (was_busy, is_busy) = (!self.at_rest[before as usize], !self.at_rest[after as usize]);
         self.began = is_busy && !was_busy;
@@ -447,12 +459,12 @@ impl Bank {
     }
 }
 
-/// Where a bank stands for a line.
+/// The bank's neighbours for a line.
 fn stands(spec: &BankSpec, line: LineAddr) -> Place<'_> {
     Place { me: spec.me, below: *spec.below.of(line.0), above: &spec.above }
 }
 
-/// Whether a message that starts something needs a miss register for it.
+/// Whether a transaction started by a message of this kind needs an MSHR.
 fn takes_register(kind: Kind) -> bool {
     let probe = matches!(kind, Kind::Inval | Kind::GetFwd | Kind::GetXFwd | Kind::CoreFlush | Kind::Downgrade);
     !probe && !matches!(kind, Kind::WriteBack | Kind::Drain | Kind::Retry | Kind::Evict) && kind.lane() != Lane::Reply

@@ -1,10 +1,11 @@
-//! A cache in time: a context that shows its bank as many messages a cycle as it has ports.
+//! A timed cache: a component that delivers to its bank as many messages per cycle as it has ports.
 //!
-//! Answers come first, for they free what others wait for; then messages that waited here, then new requests, in turn. New
-//! requests are left where they are, and so hold their senders up, while something could not be sent or no more can wait
-//! here. Stores that a requester wants performed in order come on a lane of their own and stay there, the first in front,
-//! until the line can be written. How long a look-up takes is in the latency of the wires to the cache:
-//! it is pipelined, and partitions can be cut there.
+//! Answers come first because they free resources that other messages wait for; then messages that wait in the bank;
+//! then new requests, round-robin over the ports. New requests stay on their wire, which stalls their sender, while
+//! an outgoing message is blocked or the bank's waiting queue is full. Stores that a requester wants performed in
+//! order have a lane of their own and wait there until the first one's line is writable. The look-up latency is part
+//! of the latency of the wires to the cache: look-ups are pipelined, and a partition boundary can be placed on these
+//! wires.
 
 mod atomics;
 mod orders;
@@ -33,80 +34,88 @@ use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use virtual_tags::VirtualTags;
 
-/// Atomic accesses that may wait at a cache.
+/// Capacity of each queue of atomic accesses that wait at a cache.
 const ATOMICS: usize = 64;
 
 /// The side of a first-level cache where requests come in.
 struct Top {
     front: Front,
-    /// Which of them have sent something.
+    /// Which wires have a message waiting.
     ready: Ready,
     wires: Vec<(Node, Inlet<Request>, Sender<Reply>)>,
-    /// Whether a store has been performed when its bytes have landed below.
+    /// Whether a store is performed when its bytes are acknowledged from below.
     lands: bool,
-    /// How often logical time has started anew here.
+    /// How often logical time has restarted here.
     era: u32,
 }
 
-/// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
+/// The sender of accesses that the cache itself makes to a line; answers to it are dropped.
 const NOBODY: Node = Node(u16::MAX);
 
 pub struct Cache {
     me: Node,
     bank: Bank,
-    /// None if only caches are connected.
+    /// `None` if the cache is not a first-level cache.
     top: Option<Top>,
-    /// Every cache and memory that is connected, above, below or beside, and which of them have sent something.
+    /// The wires from all connected caches and memories: above, below and peers.
     from: Vec<Inlet<Packet>>,
+    /// Which wires in `from` have a message waiting.
     ready: Ready,
     to: Router<Packet>,
-    /// Whom this cache asks about a line; how often those below have said that each memory has started logical time anew, and which gives a
-    /// line its times; and the caches above, which are told of new beginnings.
+    /// The node that this cache asks about a line.
     homes: Interleave<Node>,
+    /// How many restarts of each memory's logical time each node below has reported, by (node below, memory).
     eras: BTreeMap<(Node, Node), u32>,
+    /// The memory that gives a line its timestamps.
     memories: Interleave<Node>,
+    /// Caches above; they are told when logical time restarts.
     above: Vec<Node>,
     sees: Sees,
-    /// Whether a first-level cache performs atomic accesses itself, and wide loads claim their line.
+    /// Whether this first-level cache performs atomic accesses itself.
     performs: bool,
+    /// Whether loads of a scope wider than the group claim their line, as atomic accesses do.
     claims: bool,
-    /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody. The numbers of
-    /// the wires from them, and what could not be sent to them.
+    /// Caches at the same level that are homes of lines. A release waits until their invalidations have been
+    /// delivered.
     peers: Vec<Node>,
+    /// The indices in `from` of the wires from peers.
     beside: Vec<usize>,
+    /// Messages to peers that could not be sent yet.
     to_peers: Pending,
-    /// Atomic accesses in order: those to lines at home here or below, at a peer, and those on their way back up.
+    /// Atomic accesses to lines whose home is here or below, in order.
     atomics: VecDeque<Packet>,
+    /// Atomic accesses to lines whose home is a peer, in order.
     away: VecDeque<Packet>,
+    /// Answers to atomic accesses on their way up, in order.
     returning: VecDeque<Packet>,
-    /// Atomic accesses, and loads that claim their line, which wait until the line may be written here.
+    /// Atomic accesses, and loads that claim their line, that wait until the line is writable here.
     owned: VecDeque<Owned>,
-    /// Requests that were refused below, if the protocol has such.
+    /// Requests that were refused below; `None` if the protocol never refuses requests.
     retries: Option<RetryQueue>,
     watcher: Option<Watcher>,
     recalled: Option<Recalled>,
     pending: Pending,
     ports: usize,
     wide_acquires: bool,
-    /// Where lines are known by the names of programs.
+    /// Present if lines are tagged with virtual addresses.
     tags: Option<VirtualTags>,
-    /// Lines that have been asked for because of a read whose page the requester's TLB did not have. Looked up, never walked.
+    /// Lines requested for a read that missed in the requester's TLB. Never iterated.
     tlb_missed: FxHashSet<LineAddr>,
-    /// The first cycle in which all look-ups that have begun are over.
+    /// The first cycle in which all started look-ups have finished.
     free_at: u64,
     turns: RoundRobin,
     orders: OrderDesk,
     bell: EventCount,
     observer: Option<Reporter>,
-    /// Loads until one is answered with a wrong byte, in a test of the check.
+    /// Loads left until one is answered with a wrong byte, in a test of the golden image.
     until_wrong: Option<u32>,
     requests: Counter,
     refused: Counter,
 }
 
 impl Cache {
-    /// Builds the cache at `scope`, between those who make requests, if it is a first-level cache, and other caches and
-    /// memories. `observer` tells the golden image, if the run is checked, what is read and written here.
+    /// Builds the cache at `scope`, between its requesters (if it is a first-level cache) and other caches and
+    /// memories. `observer`, present in checked runs, reports reads and writes performed here to the golden image.
     pub fn new(
         spec: CacheSpec,
         requesters: Requesters,
@@ -154,7 +163,7 @@ impl Cache {
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
         bank.tlb_missed = spec.counts_tlb_misses.then(counts);
-        // Where accesses have logical times, it is memory that says what was written when.
+        // With logical timestamps, the memory reports writes to the golden image, not the cache.
         let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
         Self {
@@ -197,31 +206,31 @@ impl Cache {
         }
     }
 
-    /// Has somebody told of every line that has changed.
+    /// Calls `watcher` after each step of a line.
     pub fn lines_watched_by(mut self, watcher: LineWatcher) -> Self {
         self.bank.watcher = Some(watcher);
         self
     }
 
-    /// Has only some lines given up when all are recalled.
+    /// Restricts a recall of all lines to those that `recalled` selects.
     pub fn recalling(mut self, recalled: Recalled) -> Self {
         self.recalled = Some(recalled);
         self
     }
 
-    /// Has somebody told of every store that is performed here.
+    /// Calls `watcher` for each store performed here.
     pub fn watched_by(mut self, watcher: Watcher) -> Self {
         self.watcher = Some(watcher);
         self
     }
 
-    /// If so, answers one load with a wrong byte: to try whether the golden image notices.
+    /// If `broken`, answers one load with a wrong byte, to test that the golden image notices.
     pub fn broken(mut self, broken: bool) -> Self {
         self.until_wrong = broken.then_some(5);
         self
     }
 
-    /// Tells a report on a run that does not get on what this cache waits for.
+    /// Adds what this cache waits for to the report on a run that makes no progress.
     fn explain(&self, cx: &Context) {
         self.to.explain(cx);
         self.top.iter().flat_map(|top| &top.wires).for_each(|(.., replies)| replies.explain(cx));
@@ -259,7 +268,7 @@ impl Cache {
         }
     }
 
-    /// Does something on each port, as long as there is something to be done; says whether there was.
+    /// Performs up to one action per port; returns whether it performed any.
     fn cycle(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
         let mut did = false;
         for _ in 0..self.ports {
@@ -271,7 +280,7 @@ impl Cache {
         Ok(did)
     }
 
-    /// Does one thing, if there is one to be done.
+    /// Performs one action, if there is one.
     fn turn(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
         let now = cx.now().0;
         let did = self.obey_table()?
@@ -279,9 +288,10 @@ impl Cache {
             || now >= self.free_at
                 && match (self.pending.is_clear(), self.to_peers.is_clear()) {
                     (true, true) => self.next(now)?,
-                    // Peers that wait for each other's wires would wait for ever if neither took what the other asks.
+                    // Keep accepting requests of peers: two peers whose wires to each other are full would otherwise
+                    // deadlock.
                     (true, false) => self.next_of_peers(now)?,
-                    // Where everybody is told of everything, what is told must get through whatever is asked.
+                    // Where lines are probed, probes must get through even while requests are blocked.
                     (false, _) => self.bank.is_probed() && self.next_of_probes(now)?,
                 };
         if did {
@@ -295,12 +305,12 @@ impl Cache {
         Ok(self.carry_on_order()? || did)
     }
 
-    /// What is done when no answer has come: what waited here, probes, and new requests.
+    /// Chooses the next action when no answer has come: waiting messages, probes, then new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         if self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)? {
             return Ok(true);
         }
-        // A line that has come for these must not go before they have had it.
+        // A line fetched for these accesses must not be lost before they have used it.
         if self.top.is_some() && (self.in_order()? || self.atomic_owned()?) {
             return Ok(true);
         }
@@ -329,7 +339,7 @@ impl Cache {
         Ok(self.bank.drain()? || self.bank.give_up()?)
     }
 
-    /// Tries what waits in the bank, if there is something.
+    /// Retries a message that waits in the bank, if one can be retried.
     fn work(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         if !self.bank.has_work() {
             return Ok(false);
@@ -339,20 +349,20 @@ impl Cache {
         Ok(true)
     }
 
-    /// Lanes are looked up one after the other; answers come in between.
+    /// A request with several lanes takes one cycle per lane. Answers are accepted in between.
     fn look_up(&mut self, now: u64, lanes: u8) {
         if lanes > 1 {
             self.free_at = now + u64::from(lanes);
         }
     }
 
-    /// What is done while something can't be sent: probes, and what comes back from above; and what a line was brought for, before a
-    /// probe takes it away. What they give rise to is bounded by what others have under way.
+    /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line is about to be
+    /// probed away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
     fn next_of_probes(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         Ok(self.use_wanted()? || self.work(now)? || self.probe()?)
     }
 
-    /// What is done while something can't be sent to a peer.
+    /// Chooses the next action while a message to a peer is blocked.
     fn next_of_peers(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         if self.work(now)? {
             return Ok(true);
@@ -366,12 +376,12 @@ impl Cache {
         Ok(false)
     }
 
-    /// Takes what another cache wants of a line here, or gives back, if there is something.
+    /// Takes a probe, or a message that returns a line from above, if one has come.
     fn probe(&mut self) -> Result<bool, Box<Impossible>> {
         let mut next = self.ready.first(&[Lane::Coherence], 0);
         while let Some(number) = next {
             let inlet = &self.from[number];
-            // What comes back from above does not wait behind what those below want: that may wait for it.
+            // Messages from above do not wait behind probes from below, which may depend on them.
             if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
                 && !is_order(msg.line)
                 && (self.top.is_none() && self.bank.at_once(&msg)? || self.bank.offer(msg)? == Offer::Taken)
@@ -384,7 +394,7 @@ impl Cache {
         Ok(false)
     }
 
-    /// Takes an answer, if one has come. Answers are always taken.
+    /// Takes an answer, if one has come. Answers are always accepted.
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let Some(number) = self.ready.first(&[Lane::Reply], 0) else { return Ok(false) };
         let Some(packet) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
@@ -418,7 +428,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Takes a request, if there is one and it can be taken.
+    /// Takes a request of a requester, if one has come and can be accepted.
     fn request(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
         let next = self.top.as_ref().and_then(|top| top.wires[port].1.front(Lane::Request).map(|request| *request));
         let Some(request) = next.and_then(|request| self.in_our_time(request)) else { return Ok(false) };
@@ -459,7 +469,8 @@ impl Cache {
             }
             Access::Lock => unreachable!("locks come in order with stores"),
             Access::Invalidate | Access::Flush => {
-                // Accesses to a page that wait for room here, or are performed below, belong to no line that could answer for them.
+                // Accesses to the page that wait in a queue, or are performed below, have no line here that would
+                // delay the order.
                 let subject = request.phys.map_or(WHOLE, whole_page);
                 let waits = |owned: &Owned| concerns(subject, owned.request.line());
                 if request.phys.is_some_and(|page| front.awaits(page) || self.owned.iter().any(waits)) {
@@ -478,13 +489,13 @@ impl Cache {
             }
         }
         from.try_recv(Lane::Request);
-        // The first is counted by whoever asked.
+        // The caller counts the first lane.
         self.requests.add(u64::from(request.lanes) - 1);
         self.look_up(now, request.lanes);
         Ok(true)
     }
 
-    /// Takes a message of another cache that is no answer, if there is one and it can be taken.
+    /// Takes a probe, an order or a request of another cache, if one has come and can be accepted.
     fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let from = &self.from[port];
         let coherence = from.front(Lane::Coherence).map(|packet| packet.msg);
@@ -511,7 +522,7 @@ impl Cache {
             queue.extend(from.try_recv(Lane::Request).map(|packet| Packet { msg, ..packet }));
             return Ok(true);
         } else if !(coherence.is_some() && self.bank.at_once(&msg)?) {
-            // A probe does not wait behind requests for its line if it need not.
+            // A probe overtakes waiting requests for its line if the table can answer it now.
             let offer = self.bank.offer(msg)?;
             if known.is_some_and(|packet| packet.tlb_missed) && offer == Offer::Taken {
                 self.bank.count_tlb_missed();
@@ -527,7 +538,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Sends what the bank wants to have sent.
+    /// Sends the messages that the bank has produced.
     fn send_out(&mut self, now: u64) {
         let mut out = std::mem::take(&mut self.bank.out);
         let performed = self.bank.performed.as_mut().map_or(Vec::new(), std::mem::take);
@@ -570,7 +581,7 @@ impl Cache {
                 }
             }
             if let Some(observer) = &self.observer {
-                // A lease that was over when it came was good for one read, as of its end.
+                // A lease that had already expired on arrival is good for one read, at the lease's end.
                 let (seen, time) = (Seen::Read(answer.reply.data), msg.stamps.cts.min(msg.stamps.rts));
                 observer.tell_at(self.seen_at(msg.line, time), self.place_of(msg.line), seen);
             }
@@ -582,8 +593,8 @@ impl Cache {
         self.bank.out = out;
     }
 
-    /// Tells the golden image of a store that has been performed here. What a line was asked to do on no one's behalf is told where
-    /// that is done.
+    /// Reports a store that was performed here to the golden image. Stores that the cache itself makes to a line are
+    /// reported where they are made.
     fn observe_store(&self, store: &Msg<LINE>) {
         if let Some(observer) = self.observer.as_ref().filter(|_| ![NOBODY, self.me].contains(&store.from)) {
             observer.tell(self.place_of(store.line), Seen::Wrote(store.data));

@@ -1,9 +1,9 @@
-//! The side of a first-level cache that its requesters see.
+//! The side of a first-level cache that faces its requesters.
 //!
-//! A protocol speaks of lines, a requester of requests with numbers. The front turns a request into a message and knows, when
-//! the bank answers, whose request that was: loads of one line are answered in the order in which they came; a store has
-//! been performed when the protocol says so (`Stored`), or when the bytes it wrote through have landed: no two stores of a line
-//! have the same byte in flight then.
+//! A protocol handles lines; a requester sends numbered requests. The front turns a request into a message to the
+//! bank, and matches each answer of the bank to the request it belongs to. Loads of one line are answered in order of
+//! arrival. A store is performed when the protocol says so (`Stored`) or, where stores are written through, when
+//! their bytes are acknowledged from below. In that case no two stores to a line have the same byte in flight.
 
 use engine::Histogram;
 use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request, RequestId};
@@ -20,10 +20,10 @@ struct Pending {
     since: u64,
 }
 
-/// Requests for each line, the oldest first.
+/// Pending requests of each line, oldest first.
 type ByLine = FxHashMap<LineAddr, SmallVec<[Pending; 2]>>;
 
-/// What requesters wait for.
+/// The pending requests of all requesters.
 pub struct Front {
     me: Node,
     atomics: ByLine,
@@ -33,11 +33,11 @@ pub struct Front {
     store_cycles: Histogram,
 }
 
-/// An answer, and whose it is.
+/// An answer and the requester it goes to.
 pub struct Answer {
     pub to: Node,
     pub reply: Reply,
-    /// The bytes that were asked for, or written.
+    /// The bytes that were loaded or stored.
     pub mask: Mask,
 }
 
@@ -53,7 +53,7 @@ impl Front {
         }
     }
 
-    /// A load or a store as the bank knows it.
+    /// The message to the bank for a load or a store.
     pub fn message(&self, request: &Request, from: Node) -> Msg<LINE> {
         let (kind, data) = match request.access {
             Access::Store => (Kind::Store, request.data),
@@ -63,27 +63,27 @@ impl Front {
         Msg { stamps, scope, ..Msg::new(from, self.me, kind, request.line(), data) }
     }
 
-    /// The bank has taken a request.
+    /// Records a load or store that the bank has accepted.
     pub fn taken(&mut self, request: &Request, from: Node, now: u64) {
         let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
         let of = if request.access == Access::Store { &mut self.stores } else { &mut self.loads };
         of.entry(request.line()).or_default().push(pending);
     }
 
-    /// An atomic access is on its way.
+    /// Records an atomic access that is passed down.
     pub fn passing(&mut self, request: &Request, from: Node, now: u64) {
         let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
         self.atomics.entry(request.line()).or_default().push(pending);
     }
 
-    /// Whether an access to a line of this page has not been answered.
+    /// Whether an access to a line of this page is pending.
     pub fn awaits(&self, page: PhysAddr) -> bool {
         let lines = || (page.0..page.0 + PAGE).step_by(LINE).map(LineAddr);
         let awaits = |of: &ByLine| !of.is_empty() && lines().any(|line| of.contains_key(&line));
         [&self.atomics, &self.loads, &self.stores].into_iter().any(awaits)
     }
 
-    /// What an atomic access has found below has come.
+    /// The result of an atomic access that was performed below has arrived.
     pub fn changed(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
         let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
         let pending = take(&mut self.atomics, msg.line, same_bytes).expect("what is answered was asked");
@@ -95,7 +95,7 @@ impl Front {
         }
     }
 
-    /// The bank has sent a line to a requester: the answer to its oldest load of that line.
+    /// The bank has sent a line to a requester: this answers the requester's oldest load of that line.
     pub fn loaded(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
         let oldest = |pending: &Pending| pending.from == msg.to;
         let pending = take(&mut self.loads, msg.line, oldest).expect("the bank answers what it was asked");
@@ -108,7 +108,8 @@ impl Front {
         }
     }
 
-    /// Bytes have landed below: the store that wrote them has been performed. Bytes that no request wrote are none of ours.
+    /// Written bytes were acknowledged from below, so the store that wrote them is performed. `None` if no request
+    /// wrote these bytes.
     pub fn landed(&mut self, msg: &Msg<LINE>, now: u64) -> Option<Answer> {
         let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
         let pending = take(&mut self.stores, msg.line, same_bytes)?;
@@ -120,7 +121,7 @@ impl Front {
         })
     }
 
-    /// The bank says that a requester's oldest store to a line has been performed.
+    /// The protocol has performed the oldest store of a requester to a line.
     pub fn stored(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
         let oldest = |pending: &Pending| pending.from == msg.to;
         let pending = take(&mut self.stores, msg.line, oldest).expect("the bank answers what it was asked");

@@ -1,8 +1,8 @@
-//! Caches in time.
+//! Timed caches.
 //!
-//! What a cache does with a line is the affair of its protocol, which answers every message by a step. A cache adds what a
-//! protocol does not know: room, which is scarce ([`array`]); messages that must wait ([`bank`]); requesters who want an
-//! answer under a number ([`front`]); and time ([`cache`]). It has no states of its own.
+//! The protocol decides what happens to a line: each message it receives is one step of its table. A cache adds what
+//! a protocol leaves out: limited capacity ([`array`]), queues of waiting messages ([`bank`]), the matching of
+//! answers to numbered requests ([`front`]), and timing ([`cache`]). It has no coherence states of its own.
 #![forbid(unsafe_code)]
 
 pub mod array;

@@ -2,13 +2,14 @@
 
 use crate::{
     guest::{GuestOptions, Output},
-    progress::{catch_interrupts, interrupted},
+    progress::{about, catch_interrupts, interrupted},
     system::System,
     ui::Ui,
 };
 use miette::{IntoDiagnostic, bail};
 use os::End;
 use report::Comparison;
+use std::time::Instant;
 
 /// Run a program on several machines and compare them: time, speedup, and where the cycles of cores and compute units went.
 ///
@@ -38,7 +39,8 @@ impl Compare {
         let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();
         let mut comparison = Comparison::new(self.guest.name(), &arguments);
         let mut wrong = Vec::new();
-        for (name, machine) in self.systems.iter().zip(&machines) {
+        let begun = Instant::now();
+        for (number, (name, machine)) in self.systems.iter().zip(&machines).enumerate() {
             let folder = out.as_ref().map(|out| out.path().join(&machine.name));
             let (ran, summary) = self.how.run(&self.guest, machine, Output::Kept, folder.as_deref(), ui)?;
             match (ran.end, summary) {
@@ -52,6 +54,11 @@ impl Compare {
             }
             if interrupted() {
                 break;
+            }
+            let (ended, open) = (number + 1, machines.len() - number - 1);
+            if open > 0 {
+                let left = about(begun.elapsed().mul_f64(open as f64 / ended as f64));
+                eprintln!("{ended} of {} machines are done; {left} left", machines.len());
             }
         }
         if let Some(out) = out {

@@ -23,8 +23,10 @@ mod show_protocol;
 mod show_system;
 mod show_workload;
 mod stress;
+mod sweep;
 mod system;
 mod ui;
+mod view;
 
 use clap::{Parser, Subcommand};
 use ui::Ui;
@@ -40,6 +42,8 @@ Examples:
   cohesim run matmul --functional -- --size 128
                                          run one whole: host code on the CPU, kernels on the GPU
   cohesim repro giles-study2 --quick     an experiment of a paper: what it reports, and what is measured here
+  cohesim sweep sizes.toml               programs x machines x keys x arguments; goes on where it was broken off
+  cohesim view results                   results of --out in the browser: lists, comparisons, machines, time lines
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
@@ -76,6 +80,8 @@ enum Command {
     Run(run::Run),
     Compare(compare::Compare),
     Repro(repro::Repro),
+    Sweep(sweep::Sweep),
+    View(view::ViewCommand),
     Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
@@ -116,6 +122,8 @@ fn main() -> miette::Result<()> {
         Command::Run(command) => command.run(&ui),
         Command::Compare(command) => command.run(&ui),
         Command::Repro(command) => command.run(&ui),
+        Command::Sweep(command) => command.run(&ui),
+        Command::View(command) => command.run(&ui),
         Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),

@@ -233,6 +233,15 @@ fn left(done: u64, expected: u64, elapsed: Duration) -> Option<Duration> {
     (done > 0 && rest > 0).then(|| elapsed.mul_f64(rest as f64 / done as f64))
 }
 
+/// `about 12 s`, `about 3 min`.
+pub fn about(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds < 120 => format!("about {seconds} s"),
+        seconds if seconds < 7200 => format!("about {} min", seconds / 60),
+        seconds => format!("about {} h", seconds / 3600),
+    }
+}
+
 /// `950`, `12k`, `3.4M`.
 fn short(number: f64) -> String {
     match number {

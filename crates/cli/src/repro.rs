@@ -1,7 +1,7 @@
 //! `cohesim repro`: an experiment of a paper, what it reports beside what is measured.
 
 use crate::{
-    progress::{Progress, catch_interrupts},
+    progress::{Progress, about, catch_interrupts},
     ui::Ui,
 };
 use engine::Monitor;
@@ -9,7 +9,13 @@ use figures::{Conductor, Event, Experiment, Options, Size, State, Store};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use report::OutFolder;
 use sha2::{Digest, Sha256};
-use std::{num::NonZero, path::PathBuf, thread};
+use std::{
+    num::NonZero,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Instant,
+};
 
 /// Repeat an experiment of a paper: what it reports, what is measured, and their ratio.
 ///
@@ -52,7 +58,8 @@ impl Repro {
         let threads = self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
         let monitor = Monitor::default();
         let watched = Progress::start(experiment.name, &monitor, None, ui);
-        let tell = |event: Event| watched.aside(|| tell(event));
+        let headway = Headway::default();
+        let tell = |event: Event| watched.aside(|| headway.tell(event));
         let conductor = Conductor { store: store.as_ref(), threads, monitor: &monitor, tell: &tell };
         let size = match (self.quick, self.paper) {
             (true, _) => Size::Quick,
@@ -86,19 +93,49 @@ impl Repro {
 }
 
 /// What results depend on beside their run: this very program.
-fn simulator() -> miette::Result<Vec<u8>> {
+pub fn simulator() -> miette::Result<Vec<u8>> {
     let path = std::env::current_exe().into_diagnostic().wrap_err("can't find this program's own file")?;
     let bytes = crate::files::read(&path)?;
     Ok(Sha256::digest(bytes).to_vec())
 }
 
 /// How far the experiment is, on standard error.
-fn tell(Event { number, of, job, state }: Event) {
-    match state {
-        State::Begun => eprintln!("run {number} of {of}: {job}"),
-        State::Kept => eprintln!("run {number} of {of}: {job}: kept from before"),
-        State::Damaged => eprintln!("run {number} of {of}: {job}: what was kept of it is damaged, it is run again"),
-        State::Done(time) => eprintln!("run {number} of {of}: done in {:.1} s", time.as_secs_f64()),
-        State::Failed(error) => eprintln!("run {number} of {of}: {job}: {error}"),
+struct Headway {
+    begun: Instant,
+    /// Runs whose results were there, and runs that are over.
+    kept: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl Default for Headway {
+    fn default() -> Self {
+        Self { begun: Instant::now(), kept: AtomicUsize::new(0), ended: AtomicUsize::new(0) }
+    }
+}
+
+impl Headway {
+    fn tell(&self, Event { number, of, job, state }: Event) {
+        match state {
+            State::Begun => eprintln!("run {number} of {of}: {job}"),
+            State::Kept => {
+                self.kept.fetch_add(1, Ordering::Relaxed);
+                eprintln!("run {number} of {of}: {job}: kept from before");
+            }
+            State::Damaged => eprintln!("run {number} of {of}: {job}: what was kept of it is damaged, it is run again"),
+            State::Done(time) => {
+                let left = self.left(of);
+                eprintln!("run {number} of {of}: done in {:.1} s; {left} left", time.as_secs_f64());
+            }
+            State::Failed(error) => {
+                eprintln!("run {number} of {of}: {job}: {error}; {} left", self.left(of));
+            }
+        }
+    }
+
+    /// What the other runs take if they go on as these did.
+    fn left(&self, of: usize) -> String {
+        let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
+        let open = of.saturating_sub(self.kept.load(Ordering::Relaxed) + ended);
+        about(self.begun.elapsed().mul_f64(open as f64 / ended as f64))
     }
 }

@@ -1,4 +1,4 @@
-//! How many instructions a second the core commits, over caches that always hit.
+//! How many instructions per second the simulated core commits, over caches that always hit.
 //!
 //! `cargo run --release -p cohesim-cpu --example speed [INSTRUCTIONS]`
 
@@ -47,7 +47,7 @@ fn main() {
     }
 }
 
-/// CPU time of this process so far, as Linux counts it, in hundredths of a second.
+/// CPU time of this process so far, in seconds; Linux counts it in hundredths.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("Linux tells");
     let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

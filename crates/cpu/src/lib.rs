@@ -1,9 +1,9 @@
-//! CPU cores in time.
+//! The timing of CPU cores.
 //!
-//! What instructions do is said in `x86` alone. A [`Core`] asks a [`Program`] for them, one after the other in the order of
-//! the program, and finds out how long they take: an out-of-order pipeline of six stages over the caches of code and data
-//! (`[giles 3.2.2]`). So a load takes its value when it is fetched and a store is performed when it has been
-//! committed, which is an execution that total store order allows; wrong paths are not run, they cost the time in
+//! The semantics of instructions are in `x86` alone. A [`Core`] takes instructions from a [`Program`], in program
+//! order, and models how long they take: an out-of-order pipeline of six stages over an instruction and a data cache
+//! (`[giles 3.2.2]`). A load takes its value when it is fetched, and a store is performed after it has been committed;
+//! total store order allows such an execution. Wrong paths are not executed: a misprediction only costs the time in
 //! which nothing is fetched.
 #![forbid(unsafe_code)]
 

@@ -1,44 +1,44 @@
 //! Branch prediction: directions, targets, return addresses.
 //!
-//! The core only fetches what is executed, so a prediction is held against the truth at once and learnt from at once:
-//! histories are those of a machine that repairs them after each misprediction. Counters have two bits.
+//! The core only fetches the right path, so each prediction is compared with the outcome and trained at once. Histories
+//! are therefore those of a machine that repairs them after each misprediction. Counters have two bits.
 
 use crate::{Direction, PredictorSpec};
 use x86::trace::Branch;
 
-/// A branch and where it went.
+/// A branch and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Jump {
     pub branch: Branch,
     pub rip: u64,
-    /// The address after it.
+    /// The address of the instruction behind it.
     pub after: u64,
-    /// The address of the next instruction.
+    /// The address of the instruction executed next.
     pub next: u64,
     pub taken: bool,
 }
 
-/// What a prediction was worth.
+/// The result of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prediction {
-    /// Fetch went on at the right address.
+    /// Fetch continues at the right address.
     Right,
-    /// The target was not known, but can be read in the instruction: fetch goes on when it has been decoded.
+    /// The target was unknown, but is encoded in the instruction: fetch continues when the branch has been decoded.
     Misfetch,
-    /// Fetch goes on when the branch has been executed.
+    /// Wrong direction. As with the other mispredictions below, fetch continues when the branch has been executed.
     Direction,
     Target,
     Return,
 }
 
-/// The predictor of a core; histories and return addresses are each hardware thread's own.
+/// The predictor of a core. Each hardware thread has its own histories and return addresses.
 pub struct Predictor {
     perfect: bool,
     bimodal: Counters,
     two_level: Counters,
-    /// Whom to believe: "taken" for the two-level predictor.
+    /// Which predictor to use: "taken" selects the two-level predictor.
     choice: Counters,
-    /// For each thread, its histories.
+    /// For each thread, its branch histories.
     histories: Vec<Vec<u32>>,
     bits: u32,
     kind: Kind,
@@ -54,7 +54,7 @@ enum Kind {
     Combined,
 }
 
-/// Saturating counters, from -2 to 1: those from 0 on say "taken".
+/// Saturating counters from -2 to 1; 0 and 1 predict "taken".
 struct Counters(Vec<i8>);
 
 impl Counters {
@@ -92,7 +92,7 @@ impl Predictor {
         }
     }
 
-    /// Predicts a branch of a hardware thread and learns what it did.
+    /// Predicts a branch of a hardware thread and trains on its outcome.
     pub fn predict(&mut self, thread: usize, jump: &Jump) -> Prediction {
         if self.perfect {
             return Prediction::Right;
@@ -132,7 +132,7 @@ impl Predictor {
         }
     }
 
-    /// Whether a conditional branch is expected to be taken; it was, or not.
+    /// Predicts the direction of a conditional branch and trains on `taken`, its outcome.
     fn direction(&mut self, thread: usize, rip: u64, taken: bool) -> bool {
         let histories = &mut self.histories[thread];
         let own = (rip & (histories.len() as u64 - 1)) as usize;
@@ -156,20 +156,20 @@ impl Predictor {
     }
 }
 
-/// What a counter says; it learns the truth.
+/// The prediction of a counter, which is then trained on the outcome.
 fn consult(counter: &mut i8, taken: bool) -> bool {
     let said = *counter >= 0;
     train(counter, taken);
     said
 }
 
-/// The buffer of targets: ways of a set in the order of their last use.
+/// The branch target buffer: the ways of a set are ordered by their last use.
 struct Targets {
     entries: Vec<(u64, u64)>,
     ways: usize,
 }
 
-/// No instruction begins at the last address.
+/// An empty entry: no instruction begins at the last address.
 const NOWHERE: (u64, u64) = (u64::MAX, 0);
 
 impl Targets {
@@ -177,7 +177,7 @@ impl Targets {
         Self { entries: vec![NOWHERE; sets * ways], ways }
     }
 
-    /// Whether the target was expected; from now on it is.
+    /// Whether the target was predicted; stores the right one.
     fn predict(&mut self, rip: u64, target: u64) -> bool {
         let sets = self.entries.len() / self.ways;
         let set = (rip as usize & (sets - 1)) * self.ways;
@@ -190,7 +190,7 @@ impl Targets {
     }
 }
 
-/// The last return addresses; the oldest are lost first.
+/// The return address stack. When it is full, the oldest address is overwritten.
 struct Returns {
     stack: Vec<u64>,
     top: usize,
@@ -238,7 +238,7 @@ mod tests {
         Jump { branch: Branch::Conditional, rip, after: rip + 2, next, taken }
     }
 
-    /// How many of the last hundred branches were predicted wrong.
+    /// How many of the last hundred branches were mispredicted.
     fn misses(direction: Direction, branches: impl Iterator<Item = (u64, bool)>) -> usize {
         let mut predictor = predictor(direction);
         let outcomes: Vec<_> =
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_branch_that_does_what_another_did_is_learnt_from_common_history() {
-        // The first is as good as random; the second follows it.
+        // The first branch is pseudo-random; the second has the same direction.
         let mut state = 1u32;
         let pairs = (0..2000).flat_map(move |_| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn whoever_is_right_more_often_is_believed() {
-        // One branch alternates, one is random but mostly taken: history helps the first only.
+        // One branch alternates, the other is random but mostly taken: history helps only the first.
         let mut state = 1u32;
         let branches = (0..2000).map(move |n| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -336,7 +336,7 @@ mod tests {
             let jump = Jump { branch: Branch::Direct, rip, after: rip + 5, next: rip + 0x1000, taken: true };
             predictor.predict(0, &jump)
         };
-        // Three that share a set of two ways.
+        // Three branches that share a set of two ways.
         let outcomes = [0x100, 0x100, 0x200, 0x300, 0x100].map(&mut jump);
         use Prediction::{Misfetch, Right};
         assert_eq!(outcomes, [Misfetch, Right, Misfetch, Misfetch, Misfetch]);

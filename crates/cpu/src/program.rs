@@ -1,7 +1,7 @@
-//! Where a core's instructions come from.
+//! The source of a core's instructions.
 //!
-//! The core knows time, the program knows values: registers, memory, system calls. They meet here. What the program has
-//! stored waits with it until the core says that it is performed, as in `os`'s `Window`.
+//! The core models time; the program holds values: registers, memory, system calls. This is the interface between them.
+//! The program buffers each store until the core reports that it has been performed, as in `os`'s `Window`.
 
 use engine::Time;
 use mem::{Block, LINE, PhysAddr, VirtAddr};
@@ -9,56 +9,57 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use x86::trace::{Branch, Order, Outline, RegisterSet};
 
-/// What runs on the hardware threads of a core.
+/// The program that runs on the hardware threads of a core.
 pub trait Program {
-    /// Executes the next instruction of a hardware thread on the right path and tells what it did. `quiet`: nothing of the
-    /// thread is in flight: everything is committed, all stores are performed.
+    /// Executes the next instruction of a hardware thread on the right path and describes it in `executed`. `quiet`
+    /// means that nothing of the thread is in flight: everything is committed and all stores are performed.
     fn next(&mut self, thread: usize, quiet: bool, executed: &mut Executed, now: Time) -> Fetch;
 
-    /// The thread's oldest store that was not performed (of those in [`Executed`] and in [`Fetch::System`]) has been
-    /// performed. They are told of in the order of the program.
+    /// Reports that the thread's oldest pending store (of those in [`Executed`] and in [`Fetch::System`]) has been
+    /// performed. Called in program order.
     fn performed(&mut self, thread: usize);
 }
 
-/// What became of the next instruction.
+/// The result of fetching the next instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fetch {
-    /// It has been executed; `executed` says what it did.
+    /// It has been executed; `executed` describes it.
     Executed,
-    /// It must wait until everything before it is done: an atomic access, a fence, a serialising instruction, a system call.
-    /// The core asks again when the thread is quiet.
+    /// It must wait until everything before it has completed: an atomic access, a fence, a serialising instruction, a
+    /// system call. The core retries when the thread is quiet.
     Drain,
-    /// Only when quiet: its accesses to this line must be one. The core gets the line and holds it, then asks again. The next
-    /// store to the line lets it go; if the instruction stores nothing there, the core sends an empty one.
+    /// Only when quiet: its accesses to this line must be atomic. The core obtains the line and locks it, then retries.
+    /// The next store to the line unlocks it; if the instruction does not store there, the core sends an empty store.
     Lock { virt: VirtAddr, phys: PhysAddr },
-    /// A line that it loads from must come to the cache first. The core asks again when it has come.
+    /// A line that it loads from is not in the cache. The core requests the line and retries when it has arrived.
     Missing { virt: VirtAddr, phys: PhysAddr },
-    /// Only when quiet: the kernel works that long for the thread, then stores these, in order. The core asks again when that
-    /// is done and the thread is quiet.
+    /// Only when quiet: the kernel works for `cycles` cycles on behalf of the thread, then performs `stores` in order.
+    /// The core retries when that is done and the thread is quiet.
     System { cycles: u64, stores: Vec<Touch> },
-    /// There is nothing to run. The core asks again when its bell has rung.
+    /// There is nothing to run. The core retries when its bell has rung.
     Idle,
-    /// The kernel waits for others. The core asks again when its bell has rung.
+    /// The thread is blocked in the kernel. The core retries when its bell has rung.
     Waiting,
 }
 
-/// An instruction, or a part of a repeated string instruction, that was executed.
+/// An executed instruction, or an executed part of a repeated string instruction.
 #[derive(Clone, Debug)]
 pub struct Executed {
     pub outline: Rc<Outline>,
-    /// Its address, as the program names it and as memory does.
+    /// Its virtual and its physical address.
     pub rip: u64,
     pub code: PhysAddr,
-    /// The address of the next one; of a part of a repeated string instruction that is not the last, its own.
+    /// The address of the next instruction. For a part of a repeated string instruction that is not the last: its own
+    /// address.
     pub next: u64,
-    /// Whether it jumped.
+    /// Whether it is a taken branch.
     pub taken: bool,
-    /// Its accesses, in order, split at the borders of lines.
+    /// Its accesses, in order, split at line boundaries.
     pub accesses: SmallVec<[Touch; 2]>,
 }
 
 impl Default for Executed {
-    /// Nothing: what a [`Program`] fills in.
+    /// An empty value for a [`Program`] to fill in.
     fn default() -> Self {
         let outline = Outline {
             length: 0,
@@ -81,6 +82,6 @@ pub struct Touch {
     /// The line, or any byte in it.
     pub virt: VirtAddr,
     pub phys: PhysAddr,
-    /// A store's bytes, where they lie in the line; of a load, only the mask counts.
+    /// The bytes of a store, at their place in the line; for a load, only the mask matters.
     pub data: Block<LINE>,
 }

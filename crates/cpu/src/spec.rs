@@ -1,8 +1,9 @@
-//! What a core has of everything.
+//! The parameters of a core.
 //!
-//! Width and reorder buffer are the paper's (`[giles Table 4.1]`). It says nothing of the rest; those
-//! values are Multi2Sim's, whose core the paper's is, with two exceptions. Its queue of loads and stores is one; here each has
-//! its own of that size. Its additions take two cycles and its logic one; here they are one class, and take one.
+//! Width and reorder buffer are the paper's (`[giles Table 4.1]`). The paper does not state the others; their values
+//! are those of Multi2Sim, on whose core the paper's is based, with two exceptions. Multi2Sim has one load-store queue;
+//! here loads and stores each have a queue of that size. Multi2Sim's additions take two cycles and its logic one; here
+//! they are one class, and take one.
 
 use engine::Cycles;
 use thiserror::Error;
@@ -11,57 +12,60 @@ use x86::trace::Class;
 /// A core, as a machine file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreSpec {
-    /// Instructions that are fetched and decoded in a cycle.
+    /// Instructions fetched and decoded per cycle.
     pub fetch_width: usize,
     pub decode_width: usize,
-    /// Micro-operations that are dispatched, issued and committed in a cycle.
+    /// Micro-operations dispatched, issued and committed per cycle.
     pub dispatch_width: usize,
     pub issue_width: usize,
     pub commit_width: usize,
-    /// Instructions that are fetched and not decoded; micro-operations that are decoded and not dispatched. These queues, those
-    /// that follow, and registers are divided among hardware threads.
+    /// Instructions fetched and not decoded; micro-operations decoded and not dispatched. The hardware threads divide
+    /// these queues, those below, and the registers among themselves.
     pub fetch_queue: usize,
     pub micro_op_queue: usize,
     pub rob: usize,
     pub issue_queue: usize,
-    /// Lines to be loaded from and stored to, from dispatch until commit, and until they have been stored to.
+    /// Lines of loads from dispatch until commit; lines of stores from dispatch until they are performed.
     pub load_queue: usize,
     pub store_queue: usize,
     pub registers: Registers,
-    /// Who computes what. A class that no unit does takes a cycle and no unit.
+    /// The functional units. A class without a unit takes one cycle and no unit.
     pub units: Vec<Unit>,
-    /// Units that find addresses.
+    /// The address generation units.
     pub address: Timing,
     pub predictor: PredictorSpec,
-    /// Lines of code that a thread keeps at hand: they are not asked for again. One at least.
+    /// Number of code lines that a thread buffers, so that they are not requested again. At least one.
     pub line_buffers: usize,
-    /// Asks for the line of code that follows, too.
+    /// Prefetches the next code line.
     pub next_line: bool,
-    /// Loads wait until the addresses of all older stores are known; otherwise only for those that store what they load.
+    /// If set, loads wait until the addresses of all older stores are known. Otherwise they wait only for older stores
+    /// to the same bytes.
     pub wait_for_addresses: bool,
-    /// Asks for a line to store to as soon as its address is known (3.2.2), so that it is there when the store commits.
+    /// Requests the line of a store as soon as its address is known (3.2.2), so that it is present when the store
+    /// commits.
     pub store_prefetch: bool,
-    /// Random delays, for tests that want to see other orders of accesses.
+    /// Random delays, for tests that need other orders of accesses.
     pub jitter: Option<Jitter>,
 }
 
-/// Physical registers. Every thread needs as many as programs can name; the others are for results that are not committed.
+/// Physical registers. Each thread needs as many as there are architectural registers; the others hold uncommitted
+/// results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
-    /// General registers, flags, and what micro-operations of one instruction hand to each other.
+    /// General registers, flags, and temporaries between micro-operations of one instruction.
     pub integer: usize,
-    /// The x87 stack as a whole is one.
+    /// The x87 stack as a whole is one register.
     pub x87: usize,
     pub xmm: usize,
 }
 
-/// Units of one kind.
+/// Functional units of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     pub count: usize,
     /// From issue until the result can be used.
     pub latency: Cycles,
-    /// From issue until the unit can take the next.
+    /// From issue until the unit can accept the next micro-operation.
     pub interval: Cycles,
 }
 
@@ -71,7 +75,7 @@ impl Timing {
     }
 }
 
-/// Functional units, and the classes of work that they do.
+/// Functional units, and the classes of work they execute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub does: Vec<Class>,
@@ -84,39 +88,40 @@ impl Unit {
     }
 }
 
-/// How branches are predicted.
+/// The parameters of branch prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PredictorSpec {
     pub direction: Direction,
-    /// The buffer of targets: sets (a power of two) and ways.
+    /// The branch target buffer: sets (a power of two) and ways.
     pub btb_sets: usize,
     pub btb_ways: usize,
-    /// Return addresses that are remembered.
+    /// Size of the return address stack.
     pub return_stack: usize,
     /// From the resolution of a mispredicted branch until fetch goes on.
     pub penalty: Cycles,
 }
 
-/// How it is predicted whether a conditional branch is taken. Sizes are powers of two.
+/// How the direction of a conditional branch is predicted. Sizes are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Never taken.
+    /// Always predicts "not taken".
     Never,
-    /// Always predicted right, targets too: what perfect prediction would bring.
+    /// Predicts directions and targets perfectly: an upper bound.
     Perfect,
-    /// A counter of two bits for each address.
+    /// A two-bit counter for each address.
     Bimodal { counters: usize },
-    /// A counter for each pattern of recent branches: so many histories (1: one for all branches) of so many bits.
+    /// A counter for each pattern of recent branches: `histories` histories (1: one for all branches) of `bits` bits.
     TwoLevel { histories: usize, bits: u32, counters: usize },
-    /// Both of these, and a counter for each address that chooses.
+    /// Both predictors, and a counter for each address that selects one.
     Combined { bimodal: usize, histories: usize, bits: u32, counters: usize, choices: usize },
 }
 
-/// Random delays, the same in every run with the same seed.
+/// Random delays, determined by their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     pub seed: u64,
-    /// The longest delay of a store before it is sent, and of an instruction before it is fetched. One in four is delayed.
+    /// The longest delay of a store before it is sent, and of an instruction before it is fetched. One in four is
+    /// delayed.
     pub most: Cycles,
 }
 
@@ -195,17 +200,17 @@ pub enum SpecError {
     History { bits: u32 },
 }
 
-/// The most hardware threads of a core.
+/// Maximum number of hardware threads of a core.
 pub(crate) const MOST_THREADS: usize = 8;
 
-/// The most kinds of functional units.
+/// Maximum number of kinds of functional units.
 const MOST_UNITS: usize = 60;
 
-/// The registers that programs can name: general ones and flags, the x87 stack, xmm registers.
+/// Number of architectural registers: general registers and flags, the x87 stack, xmm registers.
 pub(crate) const NAMED: [usize; 3] = [17, 1, 16];
 
 impl CoreSpec {
-    /// Whether a core like this, with so many hardware threads, can be built.
+    /// Checks whether such a core with `threads` hardware threads can be built.
     pub fn check(&self, threads: usize) -> Result<(), SpecError> {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(SpecError::Threads { threads, most: MOST_THREADS });

@@ -1,7 +1,9 @@
-//! The devices of a channel: which rows are open, and when each command can come next. No queues, no choice.
+//! The devices of a channel: which rows are open, and when each command can be issued. It has no queues and makes no
+//! choices.
 //!
-//! Every [`Rule`] that a command brings is noted where it holds (bank, group, rank, channel) as the first cycle for the command
-//! that it delays; a command can be issued when none of those that concern it lies ahead.
+//! Each [`Rule`] of an issued command is recorded where it applies (bank, group, rank, channel), as the first cycle
+//! for the command that it delays. A command can be issued when all recorded cycles that concern it have been
+//! reached.
 
 use crate::{
     Standard,
@@ -9,7 +11,7 @@ use crate::{
     standard::{Level, Rule},
 };
 
-/// What a controller tells the devices.
+/// A command of the controller to the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     Activate,
@@ -29,21 +31,21 @@ impl Command {
     }
 }
 
-/// For each command the first cycle in which it can be issued.
+/// For each command, the first cycle in which it can be issued.
 type Earliest = [u64; 5];
 
 pub struct Devices {
-    /// What each command brings.
+    /// The rules of each command.
     rules: [Vec<Rule>; 5],
     faw: u64,
     rp: u64,
-    /// The row that each bank has open.
+    /// The open row of each bank.
     open: Vec<Option<u64>>,
     banks: Vec<Earliest>,
     groups: Vec<Earliest>,
     ranks: Vec<Earliest>,
     channel: Earliest,
-    /// The last four activations of each rank, the oldest at the number of those before, modulo 4.
+    /// The times of the last four activations of each rank, as a ring buffer, and the number of activations so far.
     activations: Vec<([u64; 4], usize)>,
     banks_per_group: usize,
     banks_per_rank: usize,
@@ -78,7 +80,7 @@ impl Devices {
         self.open[bank]
     }
 
-    /// The first cycle in which a command can be issued there.
+    /// The first cycle in which a command can be issued at `spot`.
     pub fn ready(&self, command: Command, spot: &Spot) -> u64 {
         let command_index = command as usize;
         let ready = self.banks[spot.bank][command_index]
@@ -121,7 +123,7 @@ impl Devices {
         }
     }
 
-    /// Closes a row by itself as soon as it may be closed: what a read or write with auto-precharge adds. No command is sent.
+    /// Closes a row as early as allowed, as auto-precharge of a read or write does. No command is issued.
     pub fn close_by_itself(&mut self, spot: &Spot) {
         self.open[spot.bank] = None;
         let closed = self.banks[spot.bank][Command::Precharge as usize] + self.rp;
@@ -137,7 +139,7 @@ impl Devices {
         Some(open.max(self.ranks[rank][Command::Precharge as usize]).max(self.channel[Command::Precharge as usize]))
     }
 
-    /// Closes all open rows of a rank, by one command.
+    /// Closes all open rows of a rank with one command.
     pub fn close_all(&mut self, rank: usize, at: u64) {
         let open: Vec<usize> = self.open_banks(rank).collect();
         for bank in open {

@@ -1,4 +1,4 @@
-//! DRAM of several channels behind one memory: its parameters, and the contexts that drive its controllers in time.
+//! DRAM with several channels behind one memory: its parameters, and the contexts that run the channels' controllers.
 
 use crate::{Mapping, Scheduler, Standard, Tally};
 use engine::{Context, Counter, Cycles, EventCount, Lane, Level, Outlet, Scope};
@@ -14,34 +14,36 @@ use std::{
 #[derive(Clone, Copy, Debug)]
 pub struct DramSpec {
     pub standard: &'static Standard,
-    /// Channels behind one memory; lines go to each in turn.
+    /// Channels behind one memory; consecutive lines go to consecutive channels.
     pub channels: usize,
     pub ranks: usize,
     pub mapping: Mapping,
     pub order: Order,
     pub page: Page,
-    /// How many reads, and how many writes, may wait in each channel.
+    /// Maximum reads waiting in each channel.
     pub read_queue: usize,
+    /// Maximum writes waiting in each channel.
     pub write_queue: usize,
-    /// Writes are drained when so many wait, until so many are left.
+    /// Draining of writes starts when this many wait.
     pub drain_from: usize,
+    /// Draining stops when this many are left.
     pub drain_to: usize,
-    /// For how long others may come before an access.
+    /// An access that has waited longer than this comes before all others.
     pub patience: Cycles,
-    /// From the last data of a read until its answer leaves, and from taking a write until its.
+    /// From the last data of a read until its answer leaves; from accepting a write until its answer leaves.
     pub latency: Cycles,
 }
 
-/// Which access comes first.
+/// Which access is served first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Those to open rows first, then the oldest.
+    /// Accesses to open rows first, then the oldest.
     FrFcfs,
     /// The oldest.
     Fcfs,
 }
 
-/// What becomes of a row that nobody waits for.
+/// What happens to an open row that no access waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     /// It stays open.
@@ -51,7 +53,8 @@ pub enum Page {
 }
 
 impl DramSpec {
-    /// A usual controller: FR-FCFS, open rows, 64 reads and 64 writes, of which half are drained at a time.
+    /// A usual controller: FR-FCFS, open rows, queues of 64 reads and 64 writes, and half of the writes drained at a
+    /// time.
     pub fn new(standard: &'static Standard) -> Self {
         Self {
             standard,
@@ -70,10 +73,10 @@ impl DramSpec {
     }
 }
 
-/// What a read carries until it has been done: the answers that wait for it.
+/// The answers that wait for a read.
 type Answers = Vec<Packet>;
 
-/// DRAM in time.
+/// Timed DRAM.
 pub(crate) struct Dram {
     spec: DramSpec,
     channels: Vec<Rc<Channel>>,
@@ -81,12 +84,13 @@ pub(crate) struct Dram {
 
 struct Channel {
     scheduler: RefCell<Scheduler<Answers>>,
-    /// Reads that have been done or will be at a known time, in that order.
+    /// Completed reads, each with the cycle in which its data is there, in order.
     done: RefCell<VecDeque<(u64, Answers)>>,
-    /// Rung when an access has been enqueued, and when a read has been done.
+    /// Advanced when an access has been enqueued.
     enqueued: EventCount,
+    /// Advanced when a read has been completed.
     read: EventCount,
-    /// Rung when there is room again, if somebody found none.
+    /// Advanced when there is room again after `has_room` found none.
     room: EventCount,
     was_full: Cell<bool>,
     reading: Level,
@@ -95,7 +99,8 @@ struct Channel {
 }
 
 impl Dram {
-    /// Starts the contexts of every channel; `answers` is where answers go, `room` is rung when there is room in a queue.
+    /// Starts the contexts of every channel. Answers go to `answers`; `room` is advanced when a full queue has room
+    /// again.
     pub(crate) fn new(spec: DramSpec, answers: &Outlet<Packet>, room: &EventCount, scope: &Scope) -> Self {
         let channels = (0..spec.channels).map(|number| {
             let scope = scope.scope(("channel", number));
@@ -118,13 +123,13 @@ impl Dram {
         Self { channels: channels.collect(), spec }
     }
 
-    /// The channel of an address, and where the address lies in it.
+    /// The channel of an address, and the address within it.
     fn channel(&self, address: PhysAddr) -> (&Channel, PhysAddr) {
         let (inside, channel) = Stride::of(LINE as u64).split(address.0, self.channels.len() as u64);
         (&self.channels[channel as usize], PhysAddr(inside))
     }
 
-    /// Whether an access to this address has room, be it a read or a write.
+    /// Whether the channel of this address has room for an access of either kind.
     pub(crate) fn has_room(&self, address: PhysAddr) -> bool {
         let channel = self.channel(address).0;
         let (reading, writing) = channel.scheduler.borrow().waiting();
@@ -133,7 +138,7 @@ impl Dram {
         room
     }
 
-    /// Reads; the answers go out when that has been done. They are given back if they can go out at once.
+    /// Enqueues a read; its answers are sent when it is complete. Returns the answers if they need not wait.
     pub(crate) fn read(&self, now: u64, address: PhysAddr, answers: Answers) -> Option<Answers> {
         let (channel, inside) = self.channel(address);
         let at_once = channel.scheduler.borrow_mut().read(now, inside, answers);
@@ -142,7 +147,7 @@ impl Dram {
         at_once
     }
 
-    /// Writes, some time.
+    /// Enqueues a write, which is performed later.
     pub(crate) fn write(&self, now: u64, address: PhysAddr) {
         let (channel, inside) = self.channel(address);
         channel.scheduler.borrow_mut().write(now, inside);
@@ -152,14 +157,14 @@ impl Dram {
 }
 
 impl Channel {
-    /// Notes how many wait.
+    /// Updates the statistics of the queues' lengths.
     fn changed(&self) {
         let (reading, writing) = self.scheduler.borrow().waiting();
         self.reading.set(reading as u64);
         self.writing.set(writing as u64);
     }
 
-    /// Tells whoever found no room that there may be some now.
+    /// Wakes the memory if it found no room before.
     fn has_served(&self) {
         if self.was_full.take() {
             self.room.advance();
@@ -167,7 +172,7 @@ impl Channel {
     }
 }
 
-/// Has a channel's controller issue commands when they can be issued.
+/// Advances a channel's controller whenever a command can be issued.
 async fn schedule(channel: Rc<Channel>, cx: Context) {
     loop {
         let seen = channel.enqueued.count();
@@ -191,7 +196,7 @@ async fn schedule(channel: Rc<Channel>, cx: Context) {
     }
 }
 
-/// Lets answers go when what they wait for has been read.
+/// Sends the answers of each read when its data is there.
 async fn give_back(channel: Rc<Channel>, answers: Outlet<Packet>, cx: Context) {
     loop {
         let next = channel.done.borrow().front().map(|(done, _)| *done);
@@ -209,7 +214,7 @@ async fn give_back(channel: Rc<Channel>, answers: Outlet<Packet>, cx: Context) {
     }
 }
 
-/// A channel's statistics, as its run counts them.
+/// A channel's statistics.
 struct Counters {
     counted: Cell<Tally>,
     row_hits: Counter,
@@ -239,7 +244,7 @@ impl Counters {
         }
     }
 
-    /// Counts what has happened since the last time.
+    /// Adds what has happened since the last call.
     fn add(&self, tally: &Tally) {
         let before = self.counted.replace(*tally);
         self.row_hits.add(tally.row_hits - before.row_hits);

@@ -1,8 +1,9 @@
-//! The home of lines: what is known of each beside its bytes, and messages that must wait. No time.
+//! The home of lines: a record of each line beside its bytes, and waiting messages. It knows no time.
 //!
-//! Whatever a message does is a step of the protocol's table for its home, stateless or a directory. A line of which nothing
-//! is known but its bytes takes up no room; where there is room for some only, others are forgotten (`Evict`). A message that the table makes wait does so in order with its line, and is tried
-//! again after each step of that line; an answer is never made to wait.
+//! Every message is a step of the protocol's table for its home, which is stateless or a directory. A line in the
+//! initial state needs no record. Where the number of records is limited, others are dropped (`Evict`). A message
+//! that the table stalls waits in order with its line and is retried after each step of that line. An answer is never
+//! stalled.
 
 use crate::{
     Backing,
@@ -15,7 +16,7 @@ use protocol::{
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// What a step did to the bytes.
+/// What a step did to the line's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touched {
     Nothing,
@@ -23,7 +24,7 @@ pub enum Touched {
     Written,
 }
 
-/// What came of a message.
+/// The outcome of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served {
     pub line: LineAddr,
@@ -31,12 +32,12 @@ pub struct Served {
     pub sends: Vec<Msg<LINE>>,
 }
 
-/// What an atomic access did.
+/// The outcome of an atomic access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub found: Block<LINE>,
     pub new: Block<LINE>,
-    /// The step by which the new bytes were written.
+    /// The step that wrote the new bytes.
     pub served: Served,
 }
 
@@ -45,26 +46,29 @@ pub struct Home {
     table: &'static Table,
     me: Node,
     above: Arc<Roster>,
-    /// The addresses that belong here.
+    /// The addresses that belong to this home.
     share: Share,
     store: Backing,
-    /// Lines of which something is known, without their bytes; only looked up.
+    /// Records of lines, without their bytes. Never iterated, except sorted.
     known: FxHashMap<LineAddr, Line<LINE>>,
-    /// `None`: any number can be known. `forgotten` counts lines that were forgotten to make room.
+    /// `None`: the number of records is unlimited.
     room: Option<Room>,
+    /// Records dropped to make room for others.
     pub forgotten: u64,
-    /// The present, which is one for all lines.
+    /// The home's logical time, shared by all lines.
     cts: Stamp,
-    /// The latest time at which a line that was given out had been written.
+    /// The latest write time of any line whose record was dropped.
+    written: Stamp,
+    /// The latest write time of any line that was sent out.
     latest: Stamp,
-    /// A message waits because logical time has come to its end.
+    /// Whether a message waits because timestamps have overflowed.
     is_over: bool,
     waiting: WaitingRoom<Msg<LINE>>,
     log: Log,
 }
 
 impl Home {
-    /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
+    /// `history`: how many steps are kept for the report on an impossible event.
     pub fn new(
         controller: Seat,
         (me, above): (Node, Arc<Roster>),
@@ -84,6 +88,7 @@ impl Home {
             room: None,
             forgotten: 0,
             cts: 0,
+            written: 0,
             latest: 0,
             is_over: false,
             waiting: WaitingRoom::default(),
@@ -91,13 +96,13 @@ impl Home {
         }
     }
 
-    /// Limits how many lines something can be known of. The protocol must be one that can forget lines at rest.
+    /// Limits the number of records. The protocol must be able to drop the record of a line at rest.
     pub fn with_room(mut self, room: Option<RoomSpec>) -> Self {
         self.room = room.map(Room::new);
         self
     }
 
-    /// Shows the home a message; `None` if it waits here now.
+    /// Delivers a message; returns `None` if it waits here now.
     pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Option<Served>, Box<Impossible>> {
         let answer = msg.lane() == Lane::Reply;
         let in_turn = !answer && self.waiting.is_awaited(msg.line);
@@ -111,12 +116,12 @@ impl Home {
         Ok(None)
     }
 
-    /// The line whose first message that waits can be tried, if there is one.
+    /// The next line whose first waiting message should be retried.
     pub fn next_work(&self) -> Option<LineAddr> {
         self.waiting.next()
     }
 
-    /// Tries the first message of a line that has changed since; `None` if it still waits.
+    /// Retries the first message of a line that has changed; returns `None` if it still waits.
     pub fn work(&mut self) -> Result<Option<(Msg<LINE>, Served)>, Box<Impossible>> {
         let Some(line) = self.waiting.take_next() else { return Ok(None) };
         let Some(&msg) = self.waiting.first(line) else { return Ok(None) };
@@ -128,7 +133,7 @@ impl Home {
         Ok(Some((msg, served)))
     }
 
-    /// The latest logical time at which a line that was given out had been written: no write that has been acknowledged is later.
+    /// The latest write time of any line that was sent out. No acknowledged write is later.
     pub fn latest(&self) -> Stamp {
         self.latest
     }
@@ -137,12 +142,12 @@ impl Home {
         self.me
     }
 
-    /// Whether logical time has come to its end: some wait until it starts anew.
+    /// Whether timestamps have overflowed: messages wait until logical time restarts.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Logical time starts anew: every line is told, and whatever waits forgets the times that it carries and is tried again.
+    /// Restarts logical time: every line receives a `Reset`; waiting messages drop their timestamps and are retried.
     pub fn start_anew(&mut self) -> Result<(), Box<Impossible>> {
         let mut lines: Vec<LineAddr> = self.known.keys().copied().collect();
         lines.sort_unstable();
@@ -152,13 +157,13 @@ impl Home {
                 room.free(line);
             }
         }
-        (self.cts, self.latest, self.is_over) = (0, 0, false);
+        (self.cts, self.written, self.latest, self.is_over) = (0, 0, 0, false);
         self.waiting.messages_mut().for_each(|msg| msg.stamps = Stamps::ZERO);
         self.waiting.wake_all();
         Ok(())
     }
 
-    /// Performs an atomic access whose operands are the bytes of `msg`; `None` if the table makes it wait.
+    /// Performs an atomic access whose operands are the bytes of `msg`; returns `None` if it has to wait.
     pub fn modify(&mut self, msg: &Msg<LINE>, atomic: Atomic) -> Result<Option<Changed>, Box<Impossible>> {
         if self.waiting.is_awaited(msg.line) {
             return Ok(None);
@@ -169,9 +174,10 @@ impl Home {
         Ok(self.attempt(&Msg { data: new, ..*msg })?.map(|served| Changed { found, new, served }))
     }
 
-    /// A line as the protocol sees it.
+    /// A line as input to the table: its record and its bytes.
     fn line(&self, address: LineAddr) -> Line<LINE> {
-        let mut line = self.known.get(&address).copied().unwrap_or(Line::new(0));
+        let unknown = || Line { stamps: Stamps { wts: self.written, ..Stamps::ZERO }, ..Line::new(0) };
+        let mut line = self.known.get(&address).copied().unwrap_or_else(unknown);
         let mut bytes = [0; LINE];
         self.store.read(self.inside(address), &mut bytes);
         line.data = Block::full(bytes);
@@ -183,7 +189,7 @@ impl Home {
         self.share.inside(PhysAddr(line.0))
     }
 
-    /// One step of the protocol; `None` if the table makes the message wait.
+    /// One step of the protocol; returns `None` on a stall.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Option<Served>, Box<Impossible>> {
         if msg.kind != Kind::Evict {
             self.make_room(msg.line)?;
@@ -192,7 +198,7 @@ impl Home {
         let before = line;
         let place = Place { me: self.me, below: self.me, above: &self.above };
         let Step::Sends(sends) = step(&*self.controller, self.table, place, &mut line, msg, &mut self.log)? else {
-            // Homes that keep time make messages wait for nothing else.
+            // A home with restarts stalls messages only because timestamps have overflowed.
             self.is_over |= self.table.capabilities().restarts;
             return Ok(None);
         };
@@ -210,11 +216,11 @@ impl Home {
         Ok(Some(Served { line: msg.line, touched, sends }))
     }
 
-    /// Sees to it that something can be known of a line.
+    /// Makes room for a record of a line.
     fn make_room(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
         let Some(room) = &mut self.room else { return Ok(()) };
         let known = &self.known;
-        // The one whose last lease ends first (`[halcone 3.2.5]`).
+        // The victim is the line whose last lease ends first (`[halcone 3.2.5]`).
         let memts = |line: LineAddr| known.get(&line).map_or(0, |line| line.stamps.rts.into());
         if let Some(victim) = room.replace(line, memts) {
             self.forgotten += 1;
@@ -223,7 +229,7 @@ impl Home {
         Ok(())
     }
 
-    /// Forgets what is known of a line.
+    /// Drops the record of a line.
     fn forget(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
         if self.known.contains_key(&line) {
             self.attempt(&Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY))?;
@@ -231,8 +237,8 @@ impl Home {
         Ok(())
     }
 
-    /// A cache has evicted a line. If the lease on which it was held is the last that was given out, the line is shared with no other cache and is
-    /// forgotten; says whether it was.
+    /// A cache has evicted a line. If the cache held it on the last lease that was given out, no other cache shares
+    /// the line, and its record is dropped. Returns whether it was.
     pub fn evicted(&mut self, notice: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         let last = self.known.get(&notice.line).is_some_and(|line| line.stamps.rts == notice.stamps.rts);
         if last {
@@ -244,7 +250,7 @@ impl Home {
         Ok(last)
     }
 
-    /// Remembers what there is to be remembered of a line.
+    /// Stores the record of a line after a step, unless the line is in the initial state.
     fn keep(&mut self, address: LineAddr, before: &Line<LINE>, mut line: Line<LINE>) {
         self.cts = line.stamps.cts;
         line.data = before.data;
@@ -252,6 +258,9 @@ impl Home {
             return;
         }
         (line.data, line.stamps.cts) = (Block::EMPTY, 0);
+        if line.state == 0 && self.controller.keeps_time() {
+            self.written = self.written.max(std::mem::take(&mut line.stamps.wts));
+        }
         if line == Line::new(0) {
             self.known.remove(&address);
         } else {
@@ -296,8 +305,8 @@ mod tests {
         assert_eq!(byte, [7], "whoever shares the store sees it");
     }
 
-    /// Two caches have the line to read; the first is granted to write it and gives it up again before the second has
-    /// acknowledged. Who asks then waits behind that.
+    /// Two caches hold the line shared. The first is granted ownership and writes the line back before the second has
+    /// acknowledged its invalidation. A request of the second then waits behind the write-back.
     #[test]
     fn messages_wait_in_order_with_their_line_until_it_has_changed() {
         let mut home = home(mesi::directory::MC);
@@ -364,7 +373,12 @@ mod tests {
         assert!(!home.evicted(&notice(LINE_1, shared)).unwrap(), "its lease was given out again");
         assert!(!home.evicted(&notice(LINE_0, alone)).unwrap(), "it is not known any more");
         assert_eq!(home.known.len(), 1);
-        assert_eq!(read(&mut home, LINE_0).wts, 10, "a line that was forgotten starts after its last lease");
+        let again = Stamps { wts: 0, rts: 20, cts: 0 };
+        assert_eq!(
+            read(&mut home, LINE_0),
+            again,
+            "a line that was forgotten starts after its last lease; nothing was written"
+        );
     }
 
     #[test]
@@ -377,6 +391,10 @@ mod tests {
         assert_eq!(lease(written), Stamps { wts: 11, rts: 15, cts: 0 });
         assert_eq!((home.known.len(), home.forgotten), (1, 1));
         let again = say(&mut home, 0, Kind::Read, LINE_0, Block::EMPTY).unwrap();
-        assert_eq!(lease(again), Stamps { wts: 15, rts: 25, cts: 0 }, "after all that was forgotten");
+        assert_eq!(
+            lease(again),
+            Stamps { wts: 11, rts: 25, cts: 0 },
+            "after all that was forgotten; it may be what was written"
+        );
     }
 }

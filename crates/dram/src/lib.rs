@@ -1,4 +1,4 @@
-//! Memories in time: homes of lines, and DRAM behind them.
+//! Timed memories: homes of lines, and the DRAM behind them.
 #![forbid(unsafe_code)]
 
 mod device;

@@ -1,7 +1,8 @@
-//! Which bits of an address choose bank group, bank, rank and row.
+//! Which address bits select bank group, bank, rank and row.
 //!
-//! A mapping is written as a controller's manual would: its fields from the highest bits to the lowest, above those within
-//! a line: `row-rank-bank-column-group` has consecutive lines go round the bank groups, each in one row.
+//! A mapping is written as in a controller's manual: its fields from the highest bits to the lowest, above the offset
+//! in a line. With `row-rank-bank-column-group`, consecutive lines go to consecutive bank groups, each within one
+//! row.
 
 use crate::Standard;
 use mem::{LINE, PhysAddr};
@@ -25,18 +26,18 @@ const FIELDS: [(&str, Field); 5] = [
     ("column", Field::Column),
 ];
 
-/// The fields below the row, the lowest first.
+/// The fields below the row, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping([Field; 4]);
 
-/// Lines go round the bank groups, then along their rows, then to the next banks.
+/// Consecutive lines go to consecutive bank groups, then along their rows, then to the next banks.
 impl Default for Mapping {
     fn default() -> Self {
         Self([Field::Group, Field::Column, Field::Bank, Field::Rank])
     }
 }
 
-/// A mapping that is none.
+/// The error for a text that is not a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no mapping of addresses: it has 'row' first, then 'rank', 'bank', 'column' and 'group' in any order, joined by '-'"
@@ -69,7 +70,7 @@ impl fmt::Display for Mapping {
     }
 }
 
-/// Where a line lies in a channel.
+/// The position of a line in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     pub rank: usize,
@@ -81,7 +82,7 @@ pub struct Spot {
 }
 
 impl Mapping {
-    /// Where an address of a channel lies in it.
+    /// The position of an address of a channel.
     pub fn spot(&self, address: PhysAddr, standard: &Standard, ranks: usize) -> Spot {
         let mut rest = address.0 / LINE as u64;
         let (mut rank, mut group, mut bank) = (0, 0, 0);

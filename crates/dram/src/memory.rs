@@ -1,9 +1,9 @@
-//! A memory in time: the home of lines, and when its answers leave.
+//! A timed memory: the home of lines, and when its answers leave.
 //!
-//! A context takes one message at a time: answers first, for others wait for what they bring; then messages that waited here;
-//! then new ones, in turn. What they do to bytes takes effect in the order in which they are taken. Answers leave when the
-//! [`Timing`] says so. Probes (a directory's invalidations and forwards) leave at once, and never hold up anything else: a
-//! cache that has no room for them may be waiting for an answer of this memory.
+//! The memory handles one message at a time: answers first, because others wait for what they bring; then waiting
+//! messages; then new ones, round-robin. Their effects on bytes take place in the order in which they are handled.
+//! Answers leave when the [`Timing`] says so. Probes (a directory's invalidations and forwards) leave at once and
+//! never delay anything else: a cache that has no room for them may be waiting for an answer of this memory.
 
 use crate::{
     dram::{Dram, DramSpec},
@@ -22,35 +22,36 @@ use protocol::{
 };
 use std::{cell::Cell, collections::VecDeque, rc::Rc, sync::Arc};
 
-/// What a memory is made of.
+/// The parameters of a memory.
 #[derive(Clone)]
 pub struct MemorySpec {
-    /// The home's side of the protocol.
+    /// The home's controller.
     pub controller: Seat,
     pub me: Node,
-    /// Those above, where the controller keeps records of them.
+    /// The nodes above, if the controller keeps records of them.
     pub above: Arc<Roster>,
-    /// Others above, whom another protocol keeps coherent among themselves: its side of the home, and their numbers.
+    /// Further nodes above, which another protocol keeps coherent among themselves.
     pub beside: Option<Beside>,
-    /// Whether a watcher hears of the writes of the first side; else of the second's.
+    /// Whether the watcher is called for writes of the first side; otherwise for those of the second.
     pub watch_first: bool,
-    /// The addresses that belong to it.
+    /// The addresses that belong to this memory.
     pub share: Share,
     pub timing: Timing,
-    /// Room for what is known of lines beside their bytes; none: for all of them.
+    /// Capacity for records of lines; `None`: unlimited.
     pub room: Option<RoomSpec>,
-    /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
+    /// How many protocol steps are kept for the report on an impossible event.
     pub history: usize,
 }
 
-/// A second protocol over the same bytes. What one side writes the other sees when it asks memory, no sooner.
+/// A second protocol over the same bytes. A write of one side is visible to the other only when that side asks the
+/// memory.
 #[derive(Clone)]
 pub struct Beside {
     pub controller: Seat,
     pub members: Arc<Roster>,
 }
 
-/// Whoever is told of what the second side writes.
+/// Called for each write of the watched side.
 pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
 
 /// When an answer leaves.
@@ -62,7 +63,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// The clock that the memory must be built in, if not that of those above it.
+    /// The clock that the memory must be built in; `None`: the clock of the nodes above.
     pub fn clock(&self) -> Option<Hertz> {
         match self {
             Timing::Fixed(_) => None,
@@ -70,7 +71,7 @@ impl Timing {
         }
     }
 
-    /// Bytes that it can move in a second at most, if those above it run at `clock`.
+    /// Peak bandwidth in bytes per second, if the nodes above run at `clock`.
     pub fn peak(&self, clock: Hertz) -> f64 {
         match self {
             Timing::Fixed(fixed) => LINE as f64 / fixed.interval.0 as f64 * clock.0 as f64,
@@ -79,18 +80,18 @@ impl Timing {
     }
 }
 
-/// Every answer takes the same time. Banks, rows and buses are left out.
+/// Every answer takes the same time. Banks, rows and buses are not modelled.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedSpec {
-    /// From taking a request until its answer leaves.
+    /// From accepting a request until its answer leaves.
     pub latency: Cycles,
-    /// From one request until the next can be taken.
+    /// From accepting one request until the next.
     pub interval: Cycles,
-    /// How many requests may be under way.
+    /// Maximum requests in flight.
     pub outstanding: usize,
 }
 
-/// How the golden image is told what those above fetch and write; and what a second side does, if there is one.
+/// Reporters to the golden image: one for the first side, and one for the second, if there is one.
 pub struct Sides {
     pub first: Reporter,
     pub second: Reporter,
@@ -110,7 +111,7 @@ pub struct Memory {
     under_way: Outlet<Packet>,
     /// Atomic accesses to be performed here, in order.
     atomics: VecDeque<Packet>,
-    /// To the golden image, where logical time says what was written last.
+    /// Reports writes with their logical times to the golden image, in protocols with timestamps.
     observer: Option<Reporter>,
     sides: Option<Sides>,
     tells_fetches: bool,
@@ -118,23 +119,25 @@ pub struct Memory {
     bell: EventCount,
     reads: Counter,
     writes: Counter,
-    /// Lines that were forgotten to make room for others.
+    /// Counts records dropped to make room for others.
     forgotten: Option<Counter>,
-    /// Notices of evictions, and lines that were forgotten for one; where records can be given up.
+    /// Counts eviction notices, and records dropped because of one; in protocols that can drop records.
     notices: Option<(Counter, Counter)>,
-    /// How often logical time has started anew, where it does, and the caches that are told so.
+    /// Counts restarts of logical time, in protocols that have them.
     restarts: Option<Counter>,
+    /// How often logical time has restarted.
     era: u32,
+    /// The nodes that are told of a restart.
     above: Vec<Node>,
-    /// Answers that have not left.
+    /// Answers that have not left yet.
     owed: Rc<Cell<usize>>,
     /// Lines read or written, over time.
     traffic: Series,
 }
 
 impl Memory {
-    /// Builds the memory at `scope`, with its bytes in `store`, and starts the context that sends its answers.
-    /// `observer` tells the golden image what is written here, and when in logical time.
+    /// Builds the memory at `scope` with its bytes in `store`, and starts the context that sends its answers.
+    /// `observer` reports writes with their logical times to the golden image.
     pub fn new(
         spec: MemorySpec,
         above: Side<Packet>,
@@ -148,7 +151,7 @@ impl Memory {
         let bell = scope.eventcount("work");
         above.from.iter().for_each(|inlet| inlet.ring(&bell));
         let nodes = above.to.iter().flat_map(|(nodes, _)| nodes.iter().copied()).collect();
-        // Probes that have not gone out hold up nobody, so nobody asks for them.
+        // Probes that could not be sent delay nothing, so their count is not used.
         let ways = Rc::new(Router::new(above.to, &Pending::default(), &scope.scope("above"), &bell));
         let (answers, owed) = (Rc::clone(&ways), Rc::new(Cell::new(0)));
         let forgets = spec.controller.table().capabilities().forgets;
@@ -194,13 +197,13 @@ impl Memory {
         }
     }
 
-    /// Has somebody told of what the second side writes.
+    /// Calls `watcher` for each write of the watched side.
     pub fn watched_by(mut self, watcher: Watcher) -> Self {
         self.watcher = Some(watcher);
         self
     }
 
-    /// Has the golden image told of all that is written here and, if nothing else writes these bytes, of all that is fetched.
+    /// Reports all writes here to the golden image and, if nothing else writes these bytes, all fetches.
     pub fn checked_by(mut self, sides: Option<Sides>, fetches: bool) -> Self {
         self.sides = sides;
         self.tells_fetches = fetches;
@@ -233,14 +236,14 @@ impl Memory {
         }
     }
 
-    /// Shows the home its next message.
+    /// Delivers the next message to the home.
     fn next(&mut self) -> Result<Next, Box<Impossible>> {
         let answer = self.askers.iter().find_map(|inlet| take(inlet, Lane::Reply));
         if let Some(packet) = answer {
             return self.offer(packet);
         }
         if self.home.is_over() {
-            // Whatever has been answered so far must reach everybody before they hear of the new beginning.
+            // All earlier answers must have left before the restart is announced.
             return if self.owed.get() > 0 { Ok(Next::Nothing) } else { self.start_anew() };
         }
         if let Some(next) = self.atomic()? {
@@ -274,14 +277,15 @@ impl Memory {
         Ok(Next::Nothing)
     }
 
-    /// Has the home try a message that waited.
+    /// Has the home retry a waiting message.
     fn work(&mut self) -> Result<Next, Box<Impossible>> {
         let Some((msg, served)) = self.home.work()? else { return Ok(Next::Waits) };
         self.of_first(&msg, &served);
         Ok(Next::Served(served, None))
     }
 
-    /// Whether what a message about this line may bring about has room. Answers are taken even if not.
+    /// Whether there is room for the access that a message about this line may cause. Answers are accepted even
+    /// without room.
     fn has_room(&self, line: LineAddr) -> bool {
         is_order(line) || self.dram.as_ref().is_none_or(|dram| dram.has_room(self.inside(line)))
     }
@@ -323,7 +327,7 @@ impl Memory {
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
     }
 
-    /// Logical time starts anew here.
+    /// Restarts logical time.
     fn start_anew(&mut self) -> Result<Next, Box<Impossible>> {
         self.home.start_anew()?;
         self.atomics.iter_mut().for_each(|packet| packet.msg.stamps = Stamps::ZERO);
@@ -334,7 +338,7 @@ impl Memory {
         Ok(Next::Anew)
     }
 
-    /// On the way of answers, so that none that was given before comes later.
+    /// Announces the restart on the path of the answers, so that no earlier answer arrives after it.
     async fn tell_all_to_start_anew(&mut self) {
         for node in &self.above {
             let reset = Msg::new(self.home.me(), *node, Kind::Reset, WHOLE, Block::EMPTY);
@@ -343,7 +347,7 @@ impl Memory {
         }
     }
 
-    /// What a message of the first side has come to.
+    /// Reports the effects of a message of the first side.
     fn of_first(&self, msg: &Msg<LINE>, served: &Served) {
         if served.touched == Touched::Written && self.watch_first {
             self.watch(msg.line, &msg.data);
@@ -360,7 +364,7 @@ impl Memory {
         }
     }
 
-    /// An order: an acquire asks how late it is. Everything that has been written and acknowledged is here.
+    /// Answers an acquire with the latest logical time. Every acknowledged write has taken effect here.
     fn order(&self, msg: &Msg<LINE>) -> Result<Vec<Msg<LINE>>, Box<Impossible>> {
         let orders = Orders { table: &orders_home::TABLE, below: Vec::new(), peers: Vec::new() };
         let mut line = Line { stamps: Stamps::now(self.home.latest()), ..Line::new(0) };
@@ -371,7 +375,7 @@ impl Memory {
         }
     }
 
-    /// What a message of the second side has come to.
+    /// Reports the effects of a message of the second side.
     fn of_beside(&self, msg: &Msg<LINE>, served: Served) -> Next {
         if served.touched == Touched::Written && !self.watch_first {
             self.watch(msg.line, &msg.data);
@@ -380,7 +384,7 @@ impl Memory {
         Next::Served(served, None)
     }
 
-    /// Tells the golden image what a message of a side has read or written.
+    /// Reports a read or write of one side to the golden image.
     fn tell(&self, side: impl Fn(&Sides) -> &Reporter, msg: &Msg<LINE>, served: &Served) {
         let Some(sides) = &self.sides else { return };
         let seen = match served.touched {
@@ -414,7 +418,7 @@ impl Memory {
         Ok(Some(Next::Served(served, Some(atomic))))
     }
 
-    /// Tells the golden image what was written, and when in logical time.
+    /// Reports a write and its logical time to the golden image.
     fn observe(&self, served: &Served, seen: Seen) {
         if let Some(observer) = &self.observer {
             let stamp = stamp_of(self.era, served.sends.iter().map(|send| send.stamps.wts).max().unwrap_or(0));
@@ -422,7 +426,7 @@ impl Memory {
         }
     }
 
-    /// Sends what a step gave rise to, or sees to it that it will be sent.
+    /// Sends the messages that a step has produced, or schedules them behind their memory access.
     async fn respond(&mut self, served: Served, atomic: Option<Atomic>, now: u64) {
         let sends = served.sends.into_iter().map(|msg| Packet { atomic, ..msg.into() });
         let (mut answers, probes): (Vec<_>, Vec<_>) = sends.partition(|packet| lane(&packet.msg) == Lane::Reply);
@@ -442,7 +446,7 @@ impl Memory {
         if let Some(dram) = &self.dram {
             let address = self.inside(served.line);
             match served.touched {
-                // What can't be answered before it has been read waits for that.
+                // These answers wait for the read; those that need not wait are returned.
                 Touched::Read => answers = dram.read(now, address, answers).unwrap_or_default(),
                 Touched::Written => dram.write(now, address),
                 Touched::Nothing => {}
@@ -454,13 +458,13 @@ impl Memory {
     }
 }
 
-/// How many messages are taken in how many cycles.
+/// How many messages are accepted per number of cycles.
 pub(crate) struct Pace {
     pub messages: usize,
     pub cycles: Cycles,
 }
 
-/// The way of answers through a memory, and how fast it takes messages.
+/// The port that delays answers, and how fast messages are accepted.
 pub(crate) struct Port {
     pub port: PortSpec,
     pub pace: Pace,
@@ -479,13 +483,13 @@ impl Port {
     }
 }
 
-/// What is to be done.
+/// The outcome of looking for the next message.
 enum Next {
-    /// Nothing.
+    /// No message can be handled now.
     Nothing,
-    /// The message waits with its line.
+    /// The message waits with its line, or needs no answer.
     Waits,
-    /// Everybody is to hear that logical time has started anew.
+    /// Logical time has restarted, and the nodes above have to be told.
     Anew,
     Served(Served, Option<Atomic>),
 }
@@ -494,8 +498,8 @@ pub(crate) fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
     if from.is_empty() { None } else { from.try_recv(lane) }
 }
 
-/// Sends each answer to the one who asked. Caches always take answers. `left`: counts those that have not been sent, and who is to know that all
-/// have.
+/// Sends each answer to its requester. Caches always accept answers. `left`: the number of answers not sent yet, and
+/// the event count to advance when there are none.
 pub(crate) async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>, left: Option<(Rc<Cell<usize>>, EventCount)>) {
     loop {
         let packet = done.recv(Lane::Reply).await;

@@ -1,5 +1,5 @@
-//! Looks at the commands that a controller issued, and compares every pair with the standard's timings by itself: it knows
-//! nothing of rules and levels.
+//! Checks the commands that a controller issued: compares every pair with the standard's timings, independently of
+//! the rules and levels that the controller uses.
 
 use crate::{
     DramSpec, Mapping, Order, Page, Scheduler, Standard,
@@ -12,7 +12,7 @@ use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
 
 type Issued = (u64, Command, Spot);
 
-/// How many cycles must lie between two commands, as the data sheets put it.
+/// The minimum cycles between two commands, as the data sheets state them.
 fn apart(standard: &Standard, first: Command, second: Command, one: &Spot, other: &Spot) -> u64 {
     let (t, burst) = (&standard.timings, standard.burst());
     let (same_rank, same_group, same_bank) = (one.rank == other.rank, one.group == other.group, one.bank == other.bank);
@@ -61,7 +61,7 @@ fn check(standard: &Standard, issued: &[Issued]) {
         let late = |pair: &[u64]| pair[1] - pair[0] <= t.refi + 200;
         assert!(!refreshes.is_empty() && refreshes.windows(2).all(late), "{}: {refreshes:?}", standard.name);
     }
-    // The data bus moves one burst at a time, and rests between a read and a write and between ranks.
+    // The data bus transfers one burst at a time, and idles between a read and a write and between ranks.
     let column = issued.iter().filter(|(_, command, _)| command.is_column());
     let mut moves: Vec<(u64, Command, usize)> = column
         .map(|(at, command, spot)| (at + if *command == Read { t.cl } else { t.cwl }, *command, spot.rank))
@@ -72,7 +72,7 @@ fn check(standard: &Standard, issued: &[Issued]) {
         let rest = if from != to || (first, second) == (Read, Write) { t.turnaround } else { 0 };
         assert!(one + standard.burst() + rest <= other, "{}: {pair:?} on the data bus", standard.name);
     }
-    // The command buses move one command at a time.
+    // Each command bus transfers one command at a time.
     for columns in [false, true] {
         let on_bus = |command: &Command| !standard.two_command_buses || command.is_column() == columns;
         let mut last: Option<&Issued> = None;
@@ -89,7 +89,7 @@ fn check(standard: &Standard, issued: &[Issued]) {
             last = Some(issued);
         }
     }
-    // Rows are opened where none is open, and read and written where they are open.
+    // A row is activated only in a closed bank, and accessed only while it is open.
     let mut open: Vec<Option<u64>> = vec![None; 64];
     for (at, command, spot) in issued {
         let row = &mut open[spot.bank];
@@ -102,7 +102,7 @@ fn check(standard: &Standard, issued: &[Issued]) {
     }
 }
 
-/// Bursts of accesses near each other and far apart, with rests in between: so short that every refresh is a command.
+/// Bursts of accesses, close together and far apart, with idle times short enough that every refresh is a command.
 fn drive(spec: DramSpec, seed: u128) -> Vec<Issued> {
     let mut random = Pcg64Mcg::new(seed);
     let mut scheduler: Scheduler<()> = Scheduler::new(spec);
@@ -125,7 +125,7 @@ fn drive(spec: DramSpec, seed: u128) -> Vec<Issued> {
         }
     }
     scheduler.advance(u64::MAX >> 1);
-    // What is made up for after a rest is put down at once, some of it for cycles that are still to come.
+    // Refreshes made up for after an idle time are recorded at once, some of them for later cycles.
     let mut issued = scheduler.issued().to_vec();
     issued.sort_by_key(|(at, ..)| *at);
     issued
@@ -144,7 +144,7 @@ fn every_command_keeps_every_distance_that_the_standard_asks_for() {
     }
 }
 
-/// Rows are closed without a command then, so the distances from and to that can't be seen. They are part of tRC.
+/// With closed rows there are no precharge commands to check. Their timing is checked through the next activation.
 #[test]
 fn rows_that_close_by_themselves_keep_the_row_s_cycle() {
     for standard in standards::ALL {

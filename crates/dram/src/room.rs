@@ -1,31 +1,32 @@
-//! Where blocks lie of which not all have room: sets of ways, the least recently used block first to go, or the one of least worth.
+//! Set-associative placement of blocks where not all fit, with LRU replacement or replacement of the least valuable
+//! block.
 
 use mem::{LineAddr, PhysAddr, Sets, Share};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// The shape of a memory that holds blocks of another, or of a unit that knows something of some blocks.
+/// The geometry of a memory that caches blocks of another, or of a unit that keeps records of some blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoomSpec {
     /// A power of two.
     pub sets: usize,
     pub ways: usize,
-    /// Bytes of a block.
+    /// Bytes in a block.
     pub block: u64,
-    /// The addresses whose blocks may lie here.
+    /// The addresses whose blocks may be placed here.
     pub share: Share,
 }
 
 pub struct Room {
     spec: RoomSpec,
     held: Sets<Held>,
-    /// By the first way of each set: blocks that wait for a way there, in order. Only looked up.
+    /// By the first way of each set: blocks that wait for a way there, in order. Never iterated.
     wanted: FxHashMap<usize, VecDeque<LineAddr>>,
 }
 
 struct Held {
     block: LineAddr,
-    /// It has been told to go.
+    /// Whether its eviction has started.
     leaving: bool,
 }
 
@@ -34,12 +35,12 @@ impl Room {
         Self { spec, held: Sets::new(spec.sets, spec.ways), wanted: FxHashMap::default() }
     }
 
-    /// The number of a block among those that may lie here, which picks its set.
+    /// The number of a block among those that may be placed here; it selects the set.
     fn number(&self, block: LineAddr) -> u64 {
         self.spec.share.inside(PhysAddr(block.0)).0 / self.spec.block
     }
 
-    /// What the set of a block is known by.
+    /// The first way of the block's set, which identifies the set.
     fn set(&self, block: LineAddr) -> usize {
         self.held.ways(self.number(block)).start
     }
@@ -48,19 +49,19 @@ impl Room {
         self.held.find(self.number(block), |held| held.block == block)
     }
 
-    /// Where a block that is here lies.
+    /// The offset of a block that is held.
     pub fn at(&self, block: LineAddr) -> Option<u64> {
         self.find(block).map(|way| way as u64 * self.spec.block)
     }
 
-    /// The block was used.
+    /// Marks the block as used most recently.
     pub fn touch(&mut self, block: LineAddr) {
         if let Some(way) = self.find(block) {
             self.held.touch(way);
         }
     }
 
-    /// Gives a block a way, if one is free and no other block has waited longer; else the block waits for its turn.
+    /// Gives a block a way, if one is free and no other block has waited longer; otherwise the block waits its turn.
     pub fn take(&mut self, block: LineAddr) -> bool {
         if self.find(block).is_some() {
             return true;
@@ -82,7 +83,8 @@ impl Room {
         }
     }
 
-    /// The block that should make room for one that waits, unless as many go already as wait: the first that `can` go.
+    /// The least recently used block that `can` be evicted for a waiting one; `None` if as many ways are free or
+    /// being freed as blocks wait.
     pub fn victim(&mut self, block: LineAddr, can: impl Fn(LineAddr) -> bool) -> Option<LineAddr> {
         let waiting = self.wanted.get(&self.set(block)).map_or(0, VecDeque::len);
         let number = self.number(block);
@@ -96,7 +98,8 @@ impl Room {
         Some(victim.block)
     }
 
-    /// Gives a block a way at once; the block of its set of the least worth goes for it, if none is free.
+    /// Gives a block a way at once. If none is free, it replaces the block of its set with the least `worth`, which
+    /// is returned.
     pub fn replace(&mut self, block: LineAddr, worth: impl Fn(LineAddr) -> u64) -> Option<LineAddr> {
         if self.find(block).is_some() {
             return None;
@@ -113,14 +116,14 @@ impl Room {
         gone
     }
 
-    /// The block is gone.
+    /// Frees the way of a block that is gone.
     pub fn free(&mut self, block: LineAddr) {
         if let Some(way) = self.find(block) {
             self.held.clear(way);
         }
     }
 
-    /// The block that has waited longest for a way of this one's set.
+    /// The block that has waited longest for a way in this block's set.
     pub fn next_wanted(&self, block: LineAddr) -> Option<LineAddr> {
         self.wanted.get(&self.set(block)).and_then(VecDeque::front).copied()
     }

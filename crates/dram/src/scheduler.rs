@@ -1,15 +1,16 @@
-//! A DRAM controller for one channel: queues, and which command comes next. No clock of its own.
+//! A DRAM controller for one channel: its queues, and the choice of the next command. It has no clock of its own.
 //!
-//! Whoever drives it enqueues accesses, lets it advance to a cycle, and takes what has been read. It looks only at cycles in
-//! which a command can be issued ([`advance`](Scheduler::advance) says which is the next).
+//! The component that runs it enqueues accesses, advances it to a cycle, and takes completed reads. The controller
+//! looks only at cycles in which a command can be issued; [`advance`](Scheduler::advance) returns the next one.
 //!
-//! - FR-FCFS: of the commands that can be issued, reads or writes of open rows come first, then the oldest access's. A row is
-//!   not closed while an access to it waits. An access that has waited for longer than the machine's patience comes before
-//!   all others, and nobody else gets its bank. FCFS: one access after the other.
-//! - Writes are posted: they wait until there are many of them, or nothing else to do; then they are drained together, for
-//!   turning the data bus round takes time. A read of a line that waits to be written is answered from there.
-//! - Each rank is refreshed when that is due: its rows are closed, and nothing else is done meanwhile. Refreshes that fall due
-//!   while nothing is to be done are made up for when something is.
+//! - FR-FCFS: of the commands that can be issued, reads and writes of open rows come first, then the command of the
+//!   oldest access. A row is not closed while an access to it waits. An access that has waited longer than `patience`
+//!   comes before all others and has its bank to itself. FCFS: one access after the other.
+//! - Writes are posted: they wait until there are many of them, or no reads; then they are drained together, because
+//!   turning the data bus round takes time. A read of a line that waits to be written is answered from the write
+//!   queue.
+//! - Each rank is refreshed when that is due: its rows are closed, and no other command is issued to it meanwhile.
+//!   Refreshes that fall due while the controller is idle are made up for at the next access.
 
 use crate::{
     device::{Command, Devices},
@@ -19,14 +20,14 @@ use crate::{
 use mem::PhysAddr;
 use std::collections::VecDeque;
 
-/// What an access found in its bank.
+/// The state in which an access found its bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// Its row.
+    /// Its row is open.
     Hit,
-    /// No row.
+    /// No row is open.
     Closed,
-    /// Another row.
+    /// Another row is open.
     Conflict,
 }
 
@@ -39,54 +40,59 @@ struct Access<T> {
     payload: T,
 }
 
-/// What has happened so far.
+/// Counts of events so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Accesses by what they found in their bank.
+    /// Accesses whose row was open.
     pub row_hits: u64,
+    /// Accesses whose bank had no open row.
     pub row_closed: u64,
+    /// Accesses whose bank had another row open.
     pub row_conflicts: u64,
-    /// Cycles in which the data bus moved something.
+    /// Cycles in which the data bus was busy.
     pub bus_busy: u64,
     pub refreshes: u64,
-    /// Lines read, and lines written.
+    /// Lines read.
     pub reads: u64,
+    /// Lines written.
     pub writes: u64,
-    /// Reads that were answered by a line that waits to be written, and writes to such a line.
+    /// Reads answered from the write queue.
     pub forwarded: u64,
+    /// Writes merged with one in the write queue.
     pub merged: u64,
 }
 
-/// What can be done next.
+/// An action of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
-    /// A command for an access of the queue that is being served.
+    /// A command for an access of the queue being served.
     For(usize, Command),
-    /// All rows of a rank are closed; the rank is refreshed.
+    /// Closes all rows of a rank.
     Close(usize),
+    /// Refreshes a rank.
     Refresh(usize),
 }
 
-/// When, how urgent, how old: the smallest comes first.
+/// Cycle, priority and age: the smallest comes first.
 type Urgency = (u64, u8, usize);
 
 const FIRST: u8 = 0;
 const COLUMN: u8 = 1;
 const ROW: u8 = 2;
 
-/// Banks that a channel can have, in all ranks.
+/// Maximum banks of a channel, over all ranks.
 pub const MOST_BANKS: usize = 64;
 
 pub struct Scheduler<T> {
     spec: DramSpec,
     devices: Devices,
-    /// Everything before this cycle has been done.
+    /// All actions before this cycle are done.
     now: u64,
-    /// In the order in which they came.
+    /// In order of arrival.
     reads: Vec<Access<T>>,
     writes: Vec<Access<()>>,
     draining: bool,
-    /// When each rank must be refreshed next.
+    /// When the next refresh of each rank is due.
     due: Vec<u64>,
     completed: VecDeque<(u64, T)>,
     pub tally: Tally,
@@ -122,7 +128,8 @@ impl<T> Scheduler<T> {
         self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// A read of the line at an address of this channel. It is given back if it need not wait: the line is there to be written.
+    /// Enqueues a read of the line at an address of this channel. Returns the payload if the line is in the write
+    /// queue and the read need not wait.
     pub fn read(&mut self, now: u64, address: PhysAddr, payload: T) -> Option<T> {
         if self.writes.iter().any(|write| write.address == address) {
             self.tally.forwarded += 1;
@@ -133,7 +140,7 @@ impl<T> Scheduler<T> {
         None
     }
 
-    /// A write of the line at an address of this channel.
+    /// Enqueues a write of the line at an address of this channel.
     pub fn write(&mut self, now: u64, address: PhysAddr) {
         if self.writes.iter().any(|write| write.address == address && write.bursts_left == self.bursts_per_line()) {
             self.tally.merged += 1;
@@ -157,8 +164,8 @@ impl<T> Scheduler<T> {
         self.spec.standard.bursts_per_line()
     }
 
-    /// Does everything that can be done up to and including a cycle. Says in which cycle something can be done next, if
-    /// nothing is enqueued before; `None` if nothing is left to be done.
+    /// Performs all actions up to and including cycle `to`. Returns the cycle of the next action if nothing is
+    /// enqueued before; `None` if nothing is left to do.
     pub fn advance(&mut self, to: u64) -> Option<u64> {
         loop {
             if self.is_idle() {
@@ -175,7 +182,7 @@ impl<T> Scheduler<T> {
         }
     }
 
-    /// What has been read: the cycle in which the last of it is there, in that order.
+    /// The next completed read, with the cycle in which its last data is there.
     pub fn completed(&mut self) -> Option<(u64, T)> {
         self.completed.pop_front()
     }
@@ -210,7 +217,8 @@ impl<T> Scheduler<T> {
         served.into_iter().chain(refreshes).min_by_key(|(urgency, _)| *urgency)
     }
 
-    /// The next command for a queue: of each bank, the oldest access to its open row and the oldest to another count.
+    /// The next command for a queue. Candidates are, for each bank, the oldest access to its open row and the oldest
+    /// to another row.
     fn next_of<P>(&self, queue: &[Access<P>], column: Command) -> Option<(Urgency, Deed)> {
         let mut first = [[0u16; 2]; MOST_BANKS];
         let mut banks = [0u64; 2];
@@ -233,7 +241,7 @@ impl<T> Scheduler<T> {
         let mut consider = |index: usize, command: Command, urgency: u8| {
             let spot = &queue[index].spot;
             let at = self.devices.ready(command, spot).max(self.now);
-            // From when a refresh is due, the rank does nothing else.
+            // Once a refresh is due, the rank does nothing else.
             if at < self.due[spot.rank] && best.is_none_or(|(before, _)| (at, urgency, index) < before) {
                 best = Some(((at, urgency, index), Deed::For(index, command)));
             }
@@ -282,7 +290,7 @@ impl<T> Scheduler<T> {
         }
     }
 
-    /// Issues a command for an access of the queue that is being served; says whether that was its last.
+    /// Issues a command for an access of the queue being served; returns whether it was the access's last.
     fn issue(&mut self, index: usize, command: Command) -> bool {
         let (spot, found, bursts_left) = match self.draining {
             true => fields(&mut self.writes[index]),
@@ -309,7 +317,7 @@ impl<T> Scheduler<T> {
         *bursts_left == 0
     }
 
-    /// Where rows are not kept open: closes one by auto-precharge when nobody waits for it.
+    /// With closed rows: closes a row by auto-precharge when no access waits for it.
     fn close_if_done_with(&mut self, command: Command, spot: &Spot) {
         let wanted = |other: &Spot| other.bank == spot.bank && other.row == spot.row;
         if self.spec.page == Page::Closed
@@ -321,11 +329,11 @@ impl<T> Scheduler<T> {
         }
     }
 
-    /// Makes up for refreshes that fell due while nothing was to be done.
+    /// Makes up for refreshes that fell due while the controller was idle.
     fn make_up_for(&mut self, now: u64) {
         let refi = self.spec.standard.timings.refi;
         for due in &mut self.due {
-            // Of a long rest only the last refreshes matter; they are all alike.
+            // After a long idle time only the last refreshes affect timing; the earlier ones are only counted.
             let skipped = (now.saturating_sub(*due) / refi).saturating_sub(1);
             self.tally.refreshes += skipped;
             *due += skipped * refi;
@@ -343,7 +351,7 @@ impl<T> Scheduler<T> {
     }
 }
 
-/// What a command changes of an access, whatever it carries.
+/// The fields of an access that a command uses, whatever its payload.
 fn fields<P>(access: &mut Access<P>) -> (Spot, &mut Found, &mut u64) {
     (access.spot, &mut access.found, &mut access.bursts_left)
 }

@@ -1,7 +1,7 @@
-//! What a DRAM standard fixes: the shape of a channel and its timing constraints, as data.
+//! What a DRAM standard defines: the geometry of a channel and its timing constraints, as data.
 //!
-//! A timing set is one of [`standards`](crate::standards). All times are cycles of the command clock, under their names in data
-//! sheets. Left out: power-down and self-refresh, calibration, write masks, refresh of single banks.
+//! Each timing set is one of [`standards`](crate::standards). All times are in cycles of the command clock and have
+//! their data sheet names. Left out: power-down and self-refresh, calibration, write masks, per-bank refresh.
 
 use crate::{
     device::Command::{self, Activate, Precharge, Read, Refresh, Write},
@@ -16,62 +16,70 @@ pub struct Standard {
     pub name: &'static str,
     /// The command clock.
     pub clock: Hertz,
-    /// Bytes that the data bus moves at once.
+    /// Width of the data bus in bytes.
     pub bus: u64,
-    /// How often it does so in a cycle of the command clock.
+    /// Transfers per cycle of the command clock.
     pub beats_per_cycle: u64,
-    /// How often it does so for one read or write command.
+    /// Transfers per read or write command.
     pub burst_length: u64,
-    /// Bank groups of a rank; 1 where there are none.
+    /// Bank groups per rank; 1 if the standard has none.
     pub groups: usize,
-    /// Banks of a group.
+    /// Banks per group.
     pub banks: usize,
-    /// Bytes of a row, in all devices of a rank together.
+    /// Bytes of a row, over all devices of a rank.
     pub row: u64,
-    /// Row commands (activate, precharge, refresh) and column commands (read, write) have a bus each.
+    /// Whether row commands (activate, precharge, refresh) and column commands (read, write) have separate buses.
     pub two_command_buses: bool,
     pub timings: Timings,
 }
 
-/// Cycles from one command until another.
+/// Minimum cycles between commands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timings {
-    /// tRCD: from activating a row until it can be read, and until it can be written.
+    /// tRCD: from activating a row until it can be read.
     pub rcd_read: u64,
+    /// tRCD for writes.
     pub rcd_write: u64,
-    /// tRP: from closing a row until another of the bank can be opened.
+    /// tRP: from precharging a bank until its next activation.
     pub rp: u64,
-    /// CL and CWL: from a read or write command until the first of its data.
+    /// CL: from a read command until its first data.
     pub cl: u64,
+    /// CWL: from a write command until its first data.
     pub cwl: u64,
-    /// tRAS and tRC: how long a row stays open at least, and from opening one until opening the next of the bank.
+    /// tRAS: from activating a row until it can be precharged.
     pub ras: u64,
+    /// tRC: from activating a row until the next activation of the bank.
     pub rc: u64,
-    /// tCCD_S and tCCD_L: between two reads or two writes of different bank groups, and of the same.
+    /// tCCD_S: between two reads or two writes in different bank groups.
     pub ccd_s: u64,
+    /// tCCD_L: between two reads or two writes in one bank group.
     pub ccd_l: u64,
-    /// tRRD_S and tRRD_L: between opening rows of different banks.
+    /// tRRD_S: between activations in different bank groups.
     pub rrd_s: u64,
+    /// tRRD_L: between activations in one bank group.
     pub rrd_l: u64,
-    /// tFAW: within so many cycles, no more than four rows of a rank are opened.
+    /// tFAW: a window of this length contains at most four activations of a rank.
     pub faw: u64,
-    /// tWR: from the last data of a write until its row can be closed.
+    /// tWR: from the last data of a write until its row can be precharged.
     pub wr: u64,
-    /// tWTR_S and tWTR_L: from the last data of a write until a read.
+    /// tWTR_S: from the last data of a write until a read in another bank group.
     pub wtr_s: u64,
+    /// tWTR_L: from the last data of a write until a read in the same bank group.
     pub wtr_l: u64,
-    /// tRTP: from a read until its row can be closed.
+    /// tRTP: from a read until its row can be precharged.
     pub rtp: u64,
-    /// How long the data bus rests between a read and a write, and between two ranks.
+    /// How long the data bus idles between a read and a write, and between two ranks.
     pub turnaround: u64,
     /// How long an activation occupies the command bus.
     pub activate: u64,
-    /// tREFI and tRFC: how often a rank is refreshed, and how long that takes.
+    /// tREFI: the interval between refreshes of a rank.
     pub refi: u64,
+    /// tRFC: the duration of a refresh.
     pub rfc: u64,
 }
 
-/// Where a constraint holds: between commands to the same bank, to the same group (other banks included), and so on.
+/// Where a constraint applies: between commands to one bank, to one bank group (including its other banks), and so
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     Bank,
@@ -81,7 +89,7 @@ pub enum Level {
     Channel,
 }
 
-/// A constraint: after one command, so many cycles until the other.
+/// A constraint: at least `cycles` from the command `after` until the command `before`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub level: Level,
@@ -91,7 +99,7 @@ pub struct Rule {
 }
 
 impl Standard {
-    /// The timing set of that name.
+    /// The timing set with this name.
     pub fn find(name: &str) -> Option<&'static Standard> {
         standards::ALL.into_iter().find(|standard| standard.name == name)
     }
@@ -101,18 +109,19 @@ impl Standard {
         self.burst_length / self.beats_per_cycle
     }
 
-    /// Reads or writes that a line takes.
+    /// Reads or writes needed for a line.
     pub const fn bursts_per_line(&self) -> u64 {
         let burst = self.bus * self.burst_length;
         (LINE as u64).div_ceil(burst)
     }
 
-    /// Bytes that a channel can move in a second at most.
+    /// Peak bandwidth of a channel in bytes per second.
     pub const fn peak(&self) -> u64 {
         self.clock.0 * self.beats_per_cycle * self.bus
     }
 
-    /// The constraints between commands, but for tFAW, which is between an activation and the fourth after it.
+    /// The constraints between pairs of commands. tFAW is not among them: it is between an activation and the fourth
+    /// after it.
     pub fn rules(&self) -> Vec<Rule> {
         use Level::{Bank, Channel, Group, OtherRanks, Rank};
         let (t, burst) = (&self.timings, self.burst());

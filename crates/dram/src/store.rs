@@ -6,8 +6,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The bytes of a channel, as they lie within it. Clones are handles to the same bytes: a memory has one while it runs, and
-/// whoever built it may read and write by another while the machine rests.
+/// The bytes of a channel, by address within it. Clones share the bytes: a memory has one while it runs, and its
+/// builder may read and write through another while the machine is stopped.
 #[derive(Clone, Default)]
 pub struct Store(Arc<Mutex<Frames>>);
 
@@ -20,23 +20,23 @@ impl Store {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the bytes out; zeros are left.
+    /// Takes the bytes out and leaves zeros.
     pub fn take(&self) -> Frames {
         std::mem::take(&mut *self.lock())
     }
 }
 
-/// Bytes that something else in the partition of a memory holds, and uses, too: those of a host outside.
+/// Bytes that another component in the memory's partition holds and also uses: those of an external host.
 pub trait HostBytes {
     fn read(&self, at: PhysAddr, bytes: &mut [u8]);
     fn write(&self, at: PhysAddr, bytes: &[u8]);
 }
 
-/// Where the bytes of a channel are.
+/// Where the bytes of a channel are kept.
 #[derive(Clone)]
 pub enum Backing {
     Own(Store),
-    /// At the addresses that this share has outside of the channel.
+    /// In the host's memory, at the global addresses of this share.
     Host(Rc<dyn HostBytes>, Share),
 }
 
@@ -47,7 +47,7 @@ impl From<Store> for Backing {
 }
 
 impl Backing {
-    /// Copies bytes out, from where they lie within the channel.
+    /// Copies bytes out, from an address within the channel.
     pub fn read(&self, inside: PhysAddr, bytes: &mut [u8]) {
         match self {
             Self::Own(store) => store.lock().read(inside, bytes),
@@ -55,7 +55,7 @@ impl Backing {
         }
     }
 
-    /// Copies bytes in.
+    /// Copies bytes in, to an address within the channel.
     pub fn write(&self, inside: PhysAddr, bytes: &[u8]) {
         match self {
             Self::Own(store) => store.lock().write(inside, bytes),

@@ -1,4 +1,4 @@
-//! Memories in a machine: when their answers come, and that nothing holds up what must get through.
+//! Memories in a model: when their answers come, and that blocked probes do not delay answers.
 
 use dram::{DramSpec, FixedSpec, Memory, MemorySpec, Store, Timing, standards};
 use engine::{Cycles, Hertz, Lane, LinkSpec, Model, Outcome, Run, RunOptions, Time};
@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 const MEMORY: Node = Node(9);
 
-/// What a requester does: sends these in turn as the wire takes them, and notes what comes back when.
+/// A requester: sends these messages in order as the wire accepts them, and records what comes back and when.
 struct Script {
     node: Node,
     sends: Vec<(u64, Kind, u64, Block<LINE>)>,
-    /// Probes are left on the wire.
+    /// Whether it leaves probes on the wire.
     deaf: bool,
 }
 
 type Heard = Vec<(u64, Kind, u64)>;
 
-/// Runs requesters on a memory, all in one clock; says what each of them heard in which cycle.
+/// Runs requesters on a memory, all in one clock domain; returns what each of them received in which cycle.
 fn run(
     controller: impl Controller<LINE> + 'static,
     timing: Timing,
@@ -95,13 +95,13 @@ fn ask(at: u64, kind: Kind, line: u64) -> (u64, Kind, u64, Block<LINE>) {
 
 const FIXED: Timing = Timing::Fixed(FixedSpec { latency: Cycles(30), interval: Cycles(2), outstanding: 2 });
 
-/// Two wires of one cycle, and the memory's time.
+/// Two wires of one cycle each, and the memory's latency.
 #[test]
 fn a_fixed_memory_takes_its_latency_and_keeps_its_interval() {
     let sends = (0..4).map(|line| ask(0, Kind::Read, line)).collect();
     let (run, heard) = run(memory::Memory, FIXED, Store::default(), vec![Script { node: Node(0), sends, deaf: false }]);
     assert_eq!(run.outcome, Outcome::Finished);
-    // Two may be under way: the third is answered as long after the first.
+    // Two may be in flight: the third answer comes one latency after the first.
     assert_eq!(heard[0].iter().map(|heard| heard.0).collect::<Vec<_>>(), [32, 34, 62, 64]);
 }
 
@@ -140,7 +140,7 @@ fn the_channels_of_a_memory_work_side_by_side() {
     let cycles = |channels| {
         let timing = Timing::Dram(DramSpec { channels, ..DramSpec::new(standard) });
         let sends = (0..2000).map(|line| ask(0, Kind::Read, line)).collect();
-        // Wires that hold up nobody: four requesters share the work.
+        // Four requesters share the work, so that the wires are not the bottleneck.
         let mut scripts: Vec<Script> = vec![Script { node: Node(0), sends, deaf: false }];
         for node in 1..4 {
             let sends = (0..2000).map(|line| ask(0, Kind::Read, 2000 * u64::from(node) + line)).collect();
@@ -156,8 +156,8 @@ fn the_channels_of_a_memory_work_side_by_side() {
     assert!((one as f64 / two as f64) > 1.8, "{one} and {two} cycles");
 }
 
-/// A cache that takes no probes still gets its answers, and others get theirs: here it is told to forget line after line, more
-/// than its wire holds.
+/// A cache that accepts no probes still gets its answers, and so do others. Here it is sent more invalidations than
+/// its wire holds.
 #[test]
 fn probes_that_cannot_go_out_hold_up_no_answer() {
     for timing in [FIXED, Timing::Dram(DramSpec::new(&standards::DDR3_1600))] {

@@ -5,10 +5,10 @@ use mem::{LINE, PhysAddr};
 use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
 
 const LINE_BYTES: u64 = LINE as u64;
-/// Longer than anything here takes.
+/// Later than anything here.
 const LATER: u64 = 1 << 40;
 
-/// How long one read takes that comes in this cycle.
+/// Latency of a read enqueued in cycle `cycle`.
 fn read(scheduler: &mut Scheduler<u64>, cycle: u64, address: u64) -> u64 {
     scheduler.advance(cycle);
     assert_eq!(scheduler.read(cycle, PhysAddr(address), address), None);
@@ -24,7 +24,7 @@ fn column(standard: &Standard) -> u64 {
     t.cl + (standard.bursts_per_line() - 1) * t.ccd_l + standard.burst()
 }
 
-/// The next line of the same row, and a line of another row of the same bank.
+/// The addresses of the next line in row 0, and of a line in another row of the same bank.
 fn neighbours(standard: &Standard) -> (u64, u64) {
     let groups = standard.groups as u64;
     (groups * LINE_BYTES, groups * standard.banks as u64 * standard.row)
@@ -53,7 +53,7 @@ fn a_conflict_right_after_an_activation_waits_for_the_row_s_cycle() {
         let (t, (_, other_row)) = (&standard.timings, neighbours(standard));
         let mut scheduler = Scheduler::new(DramSpec::new(standard));
         read(&mut scheduler, 0, 0);
-        // The first row was opened in cycle 0; closing it, or the bank's next activation, must wait.
+        // The first row was opened in cycle 0. Closing it, and the bank's next activation, must wait.
         let next_activation = t.rc.max(t.ras + t.rp);
         assert_eq!(read(&mut scheduler, 1, other_row) + 1, next_activation + t.rcd_read + column(standard));
     }
@@ -78,22 +78,22 @@ fn a_refresh_that_fell_due_during_a_rest_is_made_up_for() {
         let t = &standard.timings;
         let mut scheduler = Scheduler::new(DramSpec::new(standard));
         read(&mut scheduler, 0, 0);
-        // Just after the third refresh has begun: it must end first, and the row has been closed.
+        // Just after the third refresh has started: it must end first, and the row has been closed.
         let begun = 3 * t.refi + 1;
         let late = read(&mut scheduler, begun, 0);
         assert_eq!(late + 1, t.rfc + t.rcd_read + column(standard), "{}", standard.name);
         assert_eq!((scheduler.tally.refreshes, scheduler.tally.row_closed), (3, 2));
-        // Far from any refresh nothing is left of it.
+        // Halfway between two refreshes, a refresh adds no latency.
         let undisturbed = 1000 * t.refi + t.refi / 2;
         assert_eq!(read(&mut scheduler, undisturbed, 0), t.rcd_read + column(standard));
         assert_eq!(scheduler.tally.refreshes, 1000);
     }
 }
 
-/// An access: a line's address, and whether it is written.
+/// An access: a line's address, and whether it is a write.
 type Access = (u64, bool);
 
-/// Enqueues as long as there is room until all is done; says how long that took.
+/// Enqueues accesses as long as there is room, until all are done; returns how many cycles that took.
 fn run(scheduler: &mut Scheduler<u64>, spec: &DramSpec, accesses: impl Iterator<Item = Access>) -> u64 {
     let (mut accesses, mut now, mut last) = (accesses.peekable(), 0, 0);
     loop {
@@ -127,7 +127,7 @@ fn random(lines: u64, writes_of_8: u64) -> impl Iterator<Item = Access> {
         .map(move |_| (random.next_u64() % (1 << 30) / LINE_BYTES * LINE_BYTES, random.next_u64() % 8 < writes_of_8))
 }
 
-/// The share of the peak that so many lines in so many cycles are.
+/// The fraction of peak bandwidth that `lines` in `cycles` make.
 fn share(standard: &Standard, lines: u64, cycles: u64) -> f64 {
     (lines * standard.bursts_per_line() * standard.burst()) as f64 / cycles as f64
 }
@@ -160,7 +160,7 @@ fn a_stream_of_writes_does_too() {
     }
 }
 
-/// Lines in a cycle that random accesses can get at most: each opens a row of one of the banks.
+/// The maximum lines per cycle of random accesses: each opens a row of one of the banks.
 fn random_bound(standard: &Standard) -> f64 {
     let (t, banks) = (&standard.timings, (standard.groups * standard.banks) as f64);
     let row_cycle = t.rc.max(t.ras + t.rp) as f64;
@@ -169,7 +169,7 @@ fn random_bound(standard: &Standard) -> f64 {
     limits.into_iter().fold(f64::MAX, f64::min) * (1.0 - t.rfc as f64 / t.refi as f64)
 }
 
-/// With a queue of any length every bank would always have something to do. With 64 reads now and then one has not.
+/// The bound assumes that every bank always has work. With a queue of 64 reads, a bank is sometimes idle.
 #[test]
 fn random_reads_get_what_row_cycles_and_activation_windows_allow() {
     for standard in standards::ALL {
@@ -186,7 +186,7 @@ fn random_reads_get_what_row_cycles_and_activation_windows_allow() {
 #[test]
 fn first_ready_beats_first_come_on_a_mixed_stream() {
     for standard in standards::ALL {
-        // Four readers and a writer, each along rows of its own, one line at a time.
+        // Four readers and a writer, each along rows of its own, interleaved line by line.
         let (_, other_row) = neighbours(standard);
         let mixed = || (0..20_000).map(|n| (n / 5 * LINE_BYTES + (n % 5) * 16 * other_row, n % 5 == 4));
         let cycles = |order| {

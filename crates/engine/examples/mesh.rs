@@ -1,5 +1,5 @@
-//! The mesh of `[giles]`, Fig. 2.1: eighteen cores and two memory controllers on a fabric of switches,
-//! each switch written like algorithm 2.10.
+//! The mesh of `[giles]`, Fig. 2.1: eighteen cores and two memory controllers on a fabric of switches. Each switch is
+//! written like algorithm 2.10.
 //!
 //! Run it with `cargo run --release -p cohesim-engine --example mesh -- [THREADS [REQUESTS]]`. The result is the same for any
 //! number of threads: the mesh is cut between its rows of switches, where the wires are links.
@@ -23,7 +23,7 @@ const ROWS: usize = 3;
 const COLUMNS: usize = 6;
 /// The switches to which the two memory controllers are attached.
 const MEMORIES: [(usize, usize); 2] = [(0, 0), (0, COLUMNS - 1)];
-/// The ports of a switch: four neighbours, and what is attached to it.
+/// The ports of a switch: four neighbours, and the core or memory attached to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Side {
     North,
@@ -34,7 +34,7 @@ enum Side {
     Memory,
 }
 
-/// Where something is attached: the switch, and whether it is the core or the memory there.
+/// An endpoint: its switch, and whether it is the core or the memory there.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     row: usize,
@@ -42,7 +42,7 @@ struct Place {
     side: Side,
 }
 
-/// What travels: a request to a memory, or its reply to a core.
+/// A packet: a request to a memory, or its reply to a core.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     to: Place,
@@ -57,8 +57,8 @@ impl Packet {
         if self.lane == Lane::Request { 8 } else { 72 }
     }
 
-    /// The output of the switch at (row, column) on the way: first along the row, then along the column, so that no two
-    /// packets can wait for each other in a circle.
+    /// The output port at the switch at (row, column): packets go first along the row, then along the column, so that
+    /// waiting packets can't form a cycle.
     fn output(&self, row: usize, column: usize) -> Side {
         if self.to.column < column {
             Side::West
@@ -93,11 +93,11 @@ impl Switch {
     async fn run(self, cx: Context) {
         let mut round_robin = RoundRobin::new(self.inputs.len());
         loop {
-            // Line 6: await an advance by a neighbour, unless packets are left that could not go last time.
+            // Line 6: await an advance by a neighbour, unless packets are left over from the last arbitration.
             if self.inputs.iter().all(|(_, inlet)| inlet.is_empty()) {
                 self.arrivals.next().await;
             }
-            // Lines 8 to 10: the sub-clock. Everybody who sends in this cycle has sent before the crossbar looks.
+            // Lines 8 to 10: the sub-clock. All senders of this cycle have sent before the crossbar arbitrates.
             cx.settle().await;
             let links = self.link(&mut round_robin);
             // Line 11: charge the latency. The switch is occupied: no packet gets through meanwhile.
@@ -109,13 +109,13 @@ impl Switch {
                 sent.expect("the output had room when it was linked");
                 self.links_formed.increment();
             }
-            // Line 21: the energy of what was done; 100 fJ a link formed. (What leaks is charged by itself.)
+            // Line 21: the energy of the links formed, 100 fJ each. (The engine charges leakage.)
             self.energy.spend(100 * links.len() as u64);
         }
     }
 
-    /// The crossbar: which packet of which input goes to which output. Each input and each output is used once at most;
-    /// an output whose lane is full is not used, and the packet stays where it is.
+    /// The crossbar: which packet of which input goes to which output. Each input and each output is used at most once.
+    /// If the lane of an output is full, the packet stays at its input.
     fn link(&self, round_robin: &mut RoundRobin) -> Vec<(usize, Lane, usize)> {
         let mut links: Vec<(usize, Lane, usize)> = Vec::new();
         for input in round_robin.order() {
@@ -127,13 +127,13 @@ impl Switch {
             });
             links.extend(possible);
         }
-        // Whoever went first this time goes last next time.
+        // The input granted first this time has the lowest priority next time.
         round_robin.grant(|input| links.first().is_some_and(|(first, ..)| *first == input));
         links
     }
 }
 
-/// A core: sends so many requests to both memories in turn and waits for each reply.
+/// A core: sends `requests` requests to the two memories in turn and waits for each reply.
 async fn core(
     place: Place,
     requests: u64,
@@ -165,7 +165,7 @@ async fn memory(from_switch: Inlet<Packet>, to_switch: Outlet<Packet>, cx: Conte
     }
 }
 
-/// The wires of a switch, as they are put together.
+/// The wires of a switch while the mesh is built.
 #[derive(Default)]
 struct Wires {
     inputs: Vec<(Side, Inlet<Packet>)>,
@@ -233,7 +233,7 @@ fn main() {
     let (threads, requests) = (arguments.next().unwrap_or(1) as usize, arguments.next().unwrap_or(2_000));
     let mut model = Model::new();
     let clock = model.clock(Hertz::giga(2));
-    // The vertical wires: a latency of 4 cycles, 2 ns. They are where the mesh may be cut.
+    // The vertical wires have a latency of 4 cycles, 2 ns. The mesh may be cut there.
     let spec = LinkSpec { latency: Time::nanos(2), capacity: 8, bytes_per_cycle: Some(32) };
     let mut vertical: Vec<Vec<_>> = (0..ROWS).map(|_| Vec::new()).collect();
     for row in 0..ROWS - 1 {
@@ -247,8 +247,8 @@ fn main() {
     for (row, vertical) in vertical.into_iter().enumerate() {
         model.partition(move |partition| build_row(row, requests, &partition.scope(clock).scope("mesh"), vertical));
     }
-    // If no core gets a reply for 100 us, something is stuck: end with a report. Ctrl-C ends the run at the end of its window;
-    // what was measured until then is printed all the same.
+    // If contexts run 1,000,000 times without a reply to any core, the run ends with a report. Ctrl-C ends the run at
+    // the end of its window; what was measured until then is still printed.
     let options = RunOptions { threads, watchdog: Some(1_000_000), ..RunOptions::default() };
     let monitor = options.monitor.clone();
     let mut signals = Signals::new([SIGINT]).expect("Ctrl-C can be caught");

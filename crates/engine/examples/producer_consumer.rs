@@ -7,11 +7,11 @@ use engine::{Context, Counter, Hertz, Histogram, Model, Queue, RunOptions};
 /// The producer makes an item every 3 cycles, on average, and hands it to the buffer.
 async fn producer(buffer: Queue<u64>, items: u64, cx: Context) {
     for item in 0..items {
-        // Making an item takes time. While the producer pauses it is busy: nothing else it could do happens meanwhile.
-        // Every fourth item is quick (0 cycles), the others take 4 cycles.
+        // Making an item takes time. While the producer pauses it is busy and does nothing else. Every fourth item
+        // takes 0 cycles, the others take 4.
         cx.pause(if item.is_multiple_of(4) { 0 } else { 4 }).await;
-        // Stamp the item with the cycle in which it was made, and hand it over. If the buffer is full the producer waits
-        // here until the consumer has made room: that is back-pressure, and it needs no code of its own.
+        // Stamp the item with the current cycle and hand it over. If the buffer is full the producer waits here until
+        // the consumer has freed space: that is back-pressure, and it needs no code of its own.
         let made = cx.now().0;
         buffer.send(made).await;
     }
@@ -21,9 +21,9 @@ async fn producer(buffer: Queue<u64>, items: u64, cx: Context) {
 /// The consumer takes items from the buffer for ever, one every 3 cycles at most.
 async fn consumer(buffer: Queue<u64>, consumed: Counter, age: Histogram, cx: Context) {
     loop {
-        // Wait for an item. A consumer that waits is idle, not busy: the engine keeps account of both.
+        // Wait for an item. A consumer that waits is idle, not busy: the engine counts both.
         let made = buffer.recv().await;
-        // How long the item lay in the buffer, as a statistic.
+        // How long the item was in the buffer, as a statistic.
         age.record(cx.now().0 - made);
         // Using the item takes 3 cycles.
         cx.pause(3).await;
@@ -33,9 +33,9 @@ async fn consumer(buffer: Queue<u64>, consumed: Counter, age: Histogram, cx: Con
 
 fn main() {
     let mut model = Model::new();
-    // Everything runs by one clock of 1 GHz here; a model can have many.
+    // Everything here uses one clock of 1 GHz; a model can have many clocks.
     let clock = model.clock(Hertz::giga(1));
-    // A model consists of partitions, which threads can run side by side. This one has a single partition. The closure
+    // A model consists of partitions, which threads can run in parallel. This one has a single partition. The closure
     // builds it: it makes the elements, wires them, and starts their contexts.
     model.partition(move |partition| {
         // Names form a tree. Everything below is called `factory.something` in the statistics.
@@ -44,16 +44,16 @@ fn main() {
         let buffer = factory.queue("buffer", 2);
         // Statistics are made where they belong in the tree.
         let (consumed, age) = (factory.counter("consumed"), factory.histogram("age_cycles"));
-        // The producer is expected to end: if it got stuck, the run would end with a report on who waits for whom.
+        // The producer is expected to end: if it got stuck, the run would end with a report of the waits.
         let outgoing = buffer.clone();
         factory.spawn("producer", |cx| producer(outgoing, 1_000, cx));
-        // The consumer serves for ever: that it still waits when all is done is in order.
+        // The consumer serves for ever: it may still wait when everything else is done.
         factory.serve("consumer", |cx| consumer(buffer, consumed, age, cx));
     });
     // Run until nothing is left to do.
     let run = model.run(&RunOptions::default());
     println!("{} after {}", run.outcome, run.end);
-    // Some of the statistics were never mentioned above: the engine keeps them for every context and queue.
+    // Some of these statistics were not mentioned above: the engine keeps them for every context and queue.
     for (path, value) in run.total().0 {
         println!("{path:32} {value:?}");
     }

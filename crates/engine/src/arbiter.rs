@@ -1,6 +1,6 @@
 //! Round-robin arbitration.
 
-/// Grants one of several requesters at a time; who has been granted comes last next time.
+/// Grants one requester at a time. The requester granted last has the lowest priority next time.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     requesters: usize,
@@ -8,12 +8,12 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// An arbiter among so many requesters; number 0 is first at first.
+    /// An arbiter among `requesters` requesters. Number 0 has the highest priority at first.
     pub fn new(requesters: usize) -> RoundRobin {
         RoundRobin { requesters, next: 0 }
     }
 
-    /// Grants the first requester, from the one after the last granted, that `wants` it.
+    /// Grants the first requester for which `wants` is true, searching from the one after the last granted.
     pub fn grant(&mut self, wants: impl Fn(usize) -> bool) -> Option<usize> {
         let granted = self.order().find(|requester| wants(*requester))?;
         self.next = (granted + 1) % self.requesters;

@@ -1,4 +1,4 @@
-//! The barrier at which threads meet once per window, and what they tell each other there.
+//! The barrier at which the threads of a run meet after each window, and the notices they exchange there.
 
 use crate::time::Time;
 use std::{
@@ -7,29 +7,29 @@ use std::{
     thread,
 };
 
-/// How often to look before the time slice is given away: some hundred microseconds. With a tenth of
-/// that, 16 threads on a 16-core virtual machine were 2.5 times as fast as one instead of 8.7.
+/// How often a waiting thread polls before it yields its time slice: some hundred microseconds. With a tenth of that,
+/// 16 threads on a 16-core virtual machine were 2.5 times as fast as one instead of 8.7.
 const SPINS: u32 = 2_000;
 
-/// What a thread tells the others when it has finished a window.
+/// What a thread reports to the others when it has finished a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
-    /// When there is something to do again in its partitions, or wherever they sent mail.
+    /// Time of the next event in the thread's partitions, or in partitions to which they sent mail.
     pub(crate) next: Time,
-    /// All that has run began before this time.
+    /// Everything that has run began before this time.
     pub(crate) reached: Time,
-    /// When the model last said that it gets on.
+    /// When a context last reported progress ([`Context::progress`](crate::Context::progress)).
     pub(crate) progress: Time,
     /// How often contexts have run in the window.
     pub(crate) events: u64,
-    /// Whether anything can still happen: a context or a message is on its way, or a wait has a limit.
+    /// Whether anything can still happen: a context is due, a message is in flight, or a timed wait is pending.
     pub(crate) live: bool,
-    /// Something out of the ordinary happened.
+    /// Whether an incident happened, such as a control request, a livelock or an interrupt.
     pub(crate) incident: bool,
 }
 
 impl Notice {
-    /// What a thread without partitions would say.
+    /// The notice of a thread without partitions.
     pub(crate) const NOTHING: Notice = Notice {
         next: Time::NEVER,
         reached: Time::ZERO,
@@ -39,7 +39,7 @@ impl Notice {
         incident: false,
     };
 
-    /// What two together say.
+    /// Combines two notices.
     pub(crate) fn and(self, other: Notice) -> Notice {
         Notice {
             next: self.next.min(other.next),
@@ -52,8 +52,8 @@ impl Notice {
     }
 }
 
-/// A notice where others can read it. It fills a cache line with the number of its window, so that whoever waits for the
-/// window has the notice as well.
+/// A posted notice. It shares one cache line with the number of its window, so a thread that polls for the window gets
+/// the notice with the same transfer.
 #[repr(align(64))]
 #[derive(Default)]
 struct Posted {
@@ -67,7 +67,7 @@ struct Posted {
     incident: AtomicBool,
 }
 
-/// A thread's notices: one window's is written while the last one's is read.
+/// A thread's notices, double-buffered: one window's is written while the previous one's is read.
 #[repr(align(128))]
 #[derive(Default)]
 struct Board([Posted; 2]);
@@ -78,12 +78,12 @@ pub(crate) struct Barrier {
     broken: AtomicBool,
 }
 
-/// A thread has died: nobody will come any more.
+/// A thread has died, so the barrier can't complete any more.
 #[derive(Debug)]
 pub(crate) struct Broken;
 
 impl Barrier {
-    /// For so many of all threads.
+    /// A barrier for `threads` threads out of `all` threads of the run.
     pub(crate) fn new(threads: usize, all: usize) -> Barrier {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Barrier {
@@ -93,8 +93,8 @@ impl Barrier {
         }
     }
 
-    /// Says that thread `me` has finished `window`, waits until all have, and says what all say together. What a thread
-    /// wrote before, all see after.
+    /// Reports that thread `me` has finished `window`, waits until all threads have, and returns their combined notice.
+    /// What a thread wrote before the barrier is visible to all threads after it.
     pub(crate) fn meet(&self, me: usize, window: u64, notice: Notice) -> Result<Notice, Broken> {
         let parity = (window % 2) as usize;
         let own = &self.boards[me].0[parity];
@@ -137,7 +137,7 @@ impl Barrier {
         Ok(())
     }
 
-    /// Lets everybody go who waits, or ever will: a thread has died.
+    /// Releases all threads that wait here now or later, because a thread has died.
     pub(crate) fn break_up(&self) {
         self.broken.store(true, Ordering::Relaxed);
     }

@@ -1,7 +1,8 @@
 //! The contexts that run in every cycle.
 //!
-//! A context that pauses for one cycle again and again is the busiest thing in a model, so it stays where it is: the batch
-//! holds the tasks themselves, in the order in which they run, and only a context that asks for something else leaves.
+//! A context that pauses for one cycle again and again is the most frequent case, so it stays in place: the batch holds
+//! the tasks themselves, in the order in which they run. A context leaves the batch only when it asks for something
+//! else.
 
 use crate::{
     core::{Core, Task, request},
@@ -15,7 +16,8 @@ pub(crate) struct Batch {
     ids: Vec<u32>,
 }
 
-/// A context that asked for something else than a pause of one cycle: its place, whether it ended, what it asked for.
+/// A context that asked for something other than a pause of one cycle: its place, whether it ended, and its request
+/// word.
 struct Leaver {
     place: usize,
     ended: bool,
@@ -43,7 +45,7 @@ impl Batch {
         self.ids.push(id);
     }
 
-    /// Runs everybody once; those who leave are filed.
+    /// Runs every context once. Contexts that leave the batch are filed.
     #[inline]
     pub(crate) fn run<const TRACE: bool>(&mut self, core: &Core, filing: &mut Filing, now: u64) {
         if let Some(leaver) = self.run_from::<TRACE>(0, core, filing, now) {
@@ -51,7 +53,8 @@ impl Batch {
         }
     }
 
-    /// Runs contexts from number `first` on until one leaves. On its own, so that its few variables stay in registers.
+    /// Runs contexts from number `first` on until one leaves the batch. A separate function, so that its few variables
+    /// stay in registers.
     #[inline(never)]
     fn run_from<const TRACE: bool>(
         &mut self,
@@ -75,7 +78,7 @@ impl Batch {
         None
     }
 
-    /// Files the first who leaves and all who do after it; those who stay move up.
+    /// Files the first leaver and all later ones. The contexts that stay move up.
     fn close_ranks<const TRACE: bool>(&mut self, first: Leaver, core: &Core, filing: &mut Filing, now: u64) {
         let mut kept = first.place;
         let mut leaver = Some(first);

@@ -1,9 +1,9 @@
 //! The calendar of a clock domain: which contexts run in which cycle.
 //!
-//! A pause of one cycle never comes here (the domain keeps that batch in a plain vector). A pause of up to [`SLOTS`]
-//! cycles is a link in the list of its slot, threaded through the contexts themselves; a longer one goes into an
-//! ordered map. Contexts due in one cycle come in the order in which they asked. Idle cycles are skipped: a bitmap says
-//! which slots hold anybody.
+//! A pause of one cycle never comes here: the domain keeps such contexts in its [`Batch`](crate::batch). A pause of
+//! less than [`SLOTS`] cycles is a link in the list of its slot, threaded through the contexts themselves. A longer
+//! pause goes into an ordered map. Contexts due in one cycle run in the order in which they asked. Idle cycles are
+//! skipped: a bitmap says which slots are occupied.
 
 use crate::domain::Slot;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub(crate) struct Calendar {
     lists: Box<[List]>,
     occupied: Occupied,
     far: BTreeMap<u64, Vec<u32>>,
-    /// The earliest cycle in which anybody is due; `u64::MAX` if nobody is.
+    /// The earliest cycle in which a context is due; `u64::MAX` if there is none.
     next: u64,
 }
 
@@ -41,13 +41,13 @@ impl Calendar {
         }
     }
 
-    /// The earliest cycle in which anybody is due; `u64::MAX` if nobody is.
+    /// The earliest cycle in which a context is due; `u64::MAX` if there is none.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Puts context `id` down for `cycle`, which lies after `now`.
+    /// Schedules context `id` for `cycle`, which lies after `now`.
     pub(crate) fn insert(&mut self, slots: &mut [Slot], id: u32, now: u64, cycle: u64) {
         self.next = self.next.min(cycle);
         if cycle - now >= SLOTS {
@@ -65,8 +65,8 @@ impl Calendar {
         list.last = id;
     }
 
-    /// Takes out everybody due in `cycle`, which is [`Calendar::next`]: those who asked from afar (they asked first),
-    /// then the head of a list to follow through [`Slot::next`].
+    /// Removes all contexts due in `cycle`, which is [`Calendar::next`]. Returns those from the ordered map (they asked
+    /// first), then the head of a list to follow through [`Slot::next`].
     pub(crate) fn take(&mut self, cycle: u64) -> (Vec<u32>, u32) {
         let from_afar = self.far.remove(&cycle).unwrap_or_default();
         let slot = cycle & MASK;
@@ -116,11 +116,10 @@ impl Occupied {
     }
 }
 
-/// Things to be done at the start of a cycle, in the order in which they were asked for.
+/// Items due at the start of a cycle, in the order in which they were inserted.
 pub(crate) struct Agenda<T> {
     slots: Box<[Vec<T>]>,
-    /// Room that slots have left behind, what was used last on top: a slot that kept its own would find it out of the host's
-    /// caches every time.
+    /// Empty vectors for reuse, the last used on top: it is the one most likely to be in the host's caches.
     spare: Vec<Vec<T>>,
     occupied: Occupied,
     far: BTreeMap<u64, Vec<T>>,
@@ -136,12 +135,12 @@ impl<T> Agenda<T> {
         Agenda { slots, spare, occupied, far: BTreeMap::new(), next: u64::MAX }
     }
 
-    /// The earliest cycle in which anything is to be done; `u64::MAX` if nothing is.
+    /// The earliest cycle in which an item is due; `u64::MAX` if there is none.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Notes `item` for `cycle`, which does not lie before `now`, the earliest cycle that is still to come.
+    /// Schedules `item` for `cycle`. `cycle` is not before `now`, the earliest cycle that has not run yet.
     pub(crate) fn insert(&mut self, item: T, now: u64, cycle: u64) {
         self.next = self.next.min(cycle);
         if cycle - now >= AGENDA_SLOTS {
@@ -159,12 +158,12 @@ impl<T> Agenda<T> {
         slot.push(item);
     }
 
-    /// Whether anything that is noted is of a kind.
+    /// Whether `kind` is true for any scheduled item.
     pub(crate) fn any(&self, kind: impl Fn(&T) -> bool) -> bool {
         self.next != u64::MAX && self.slots.iter().chain(self.far.values()).flatten().any(kind)
     }
 
-    /// Moves everything noted for `cycle`, which is [`Agenda::next`], into `due`.
+    /// Moves all items due in `cycle`, which is [`Agenda::next`], into `due`.
     pub(crate) fn take(&mut self, cycle: u64, due: &mut Vec<T>) {
         if let Some(mut far) = self.far.remove(&cycle) {
             due.append(&mut far);

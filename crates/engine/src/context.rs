@@ -1,4 +1,4 @@
-//! What a context can do: its handle, and the places it builds in.
+//! The handle through which a context acts ([`Context`]), and the places in which a model is built ([`Scope`]).
 
 use crate::{
     core::{Control, Core, Need, request},
@@ -44,8 +44,9 @@ impl Scope {
         self.core.shared.path(self.name)
     }
 
-    /// Starts a context that is expected to end: if nothing can run any more and it still waits, that is a deadlock.
-    /// It first runs in this cycle, after whoever is ready already (in cycle 0, if the run has not begun).
+    /// Starts a context that is expected to end. If nothing can run any more and this context still waits, that is a
+    /// deadlock. It first runs in the current cycle, after the contexts that are ready already (in cycle 0, if the run
+    /// has not begun).
     pub fn spawn<'a, F>(&self, label: impl Into<Label<'a>>, context: impl FnOnce(Context) -> F)
     where
         F: Future<Output = ()> + 'static,
@@ -53,7 +54,7 @@ impl Scope {
         self.start(label.into(), false, context);
     }
 
-    /// Starts a context that serves others and never needs to end: it may rest, waiting for work, when the run is over.
+    /// Starts a context that serves others and need not end: it may still wait for work when the run is over.
     pub fn serve<'a, F>(&self, label: impl Into<Label<'a>>, context: impl FnOnce(Context) -> F)
     where
         F: Future<Output = ()> + 'static,
@@ -70,17 +71,17 @@ impl Scope {
         self.core.spawn(name, server, task);
     }
 
-    /// An eventcount on which contexts of this clock domain rest until work comes.
+    /// An eventcount on which contexts of this clock domain wait for work.
     pub fn eventcount<'a>(&self, label: impl Into<Label<'a>>) -> EventCount {
         self.eventcount_for(label, Reason::Work)
     }
 
-    /// An eventcount, with what it means to wait for it.
+    /// An eventcount; `reason` says what it means that a context waits for it.
     pub fn eventcount_for<'a>(&self, label: impl Into<Label<'a>>, reason: Reason) -> EventCount {
         EventCount::new(&self.core, self.child(label), reason)
     }
 
-    /// So many units of a resource, handed out first come, first served.
+    /// A resource of `units` units, granted first come, first served.
     pub fn credits<'a>(&self, label: impl Into<Label<'a>>, units: u64) -> Credits {
         Credits::new(&self.scope(label), units)
     }
@@ -110,7 +111,8 @@ impl Scope {
         end.place(self)
     }
 
-    /// Writes into a journal as source `source`: a number of its own for each pen of the journal, the order of entries at one time.
+    /// Writes into a journal as source `source`. Each pen of a journal has its own number, which orders entries of one
+    /// time.
     pub fn pen<T: Send + 'static>(&self, journal: &Journal<T>, source: u32) -> Pen<T> {
         Pen::new(journal, source, self)
     }
@@ -120,7 +122,7 @@ impl Scope {
         self.core.shared.stats.borrow_mut().counter(self.child(label))
     }
 
-    /// A statistic of how values are spread, in buckets of powers of two.
+    /// A statistic of the distribution of values, in buckets of powers of two.
     pub fn histogram<'a>(&self, label: impl Into<Label<'a>>) -> Histogram {
         self.core.shared.stats.borrow_mut().histogram(self.child(label))
     }
@@ -147,34 +149,34 @@ impl Scope {
         self.core.shared.stats.borrow_mut().series(self.child(label), core)
     }
 
-    /// A statistic of how often something happens: a histogram of the counts in spans of this length. Below it, the sum of their
-    /// squares is counted as `squares`, for their deviation.
+    /// A statistic of how often something happens: a histogram of the counts per span of this length. The sum of the
+    /// squared counts is kept below it as `squares`, for the standard deviation.
     pub fn rate<'a>(&self, label: impl Into<Label<'a>>, span: Time) -> Rate {
         let (core, place) = (Rc::clone(&self.core), self.scope(label));
         let squares = place.child("squares");
         self.core.shared.stats.borrow_mut().rate(place.name, squares, core, span)
     }
 
-    /// A statistic of where time goes: this place is in one of `phases` at any time, in the first of them at first. Their
-    /// cycles are counted below it under these names.
+    /// A statistic of where time goes. This place is in exactly one of `phases` at any time, initially in the first.
+    /// The cycles of each phase are counted below this place under the phase's name.
     pub fn phases(&self, phases: &[&str]) -> Phases {
         let names = phases.iter().map(|phase| self.child(*phase)).collect();
         self.core.shared.stats.borrow_mut().phases(self.name, names, Rc::clone(&self.core))
     }
 
-    /// The energy account of this place: `passive` femtojoules leak in every cycle; what happens is charged on top.
+    /// The energy account of this place: `passive` femtojoules leak in every cycle, events are charged on top.
     pub fn energy(&self, passive: u64) -> Energy {
         let (core, name) = (Rc::clone(&self.core), self.child("energy"));
         self.core.shared.stats.borrow_mut().energy(name, core, passive)
     }
 
-    /// The cycle that runs now, of this clock domain.
+    /// The current cycle of this clock domain.
     #[inline]
     pub fn now(&self) -> Cycles {
         Cycles(self.core.cycle())
     }
 
-    /// The time of the clock edge that runs now.
+    /// The time of the current clock edge.
     pub fn time(&self) -> Time {
         self.core.time()
     }
@@ -191,26 +193,26 @@ impl Context {
         &self.scope
     }
 
-    /// The cycle that runs now.
+    /// The current cycle.
     #[inline]
     pub fn now(&self) -> Cycles {
         Cycles(self.scope.core.now.get())
     }
 
-    /// The time of the clock edge that runs now.
+    /// The time of the current clock edge.
     pub fn time(&self) -> Time {
         self.scope.core.time()
     }
 
-    /// The first cycle that does not begin before this time.
+    /// The first cycle that begins at `time` or later.
     pub fn cycle_at(&self, time: Time) -> Cycles {
         Cycles(self.scope.core.clock.first_at(time))
     }
 
-    /// Lets so many cycles go by. The context is busy meanwhile: nobody else gets its service.
+    /// Lets this number of cycles pass. The context is busy meanwhile: it serves no other request.
     ///
-    /// The pause is asked for by this call: await it at once. `pause(0)` takes no time, but lets everybody run who is
-    /// ready in this cycle already.
+    /// The call itself posts the request, so it must be awaited at once. `pause(0)` takes no time, but lets the
+    /// contexts run that are already ready in this cycle.
     #[inline]
     pub fn pause(&self, cycles: impl Into<Cycles>) -> Pause<'_> {
         match cycles.into().0 {
@@ -220,48 +222,49 @@ impl Context {
         Pause { over: false, context: PhantomData }
     }
 
-    /// Lets everything else that can run in this cycle run first. Then the context goes on, still in this cycle, with
-    /// full knowledge of who wants what: the place for arbitration. Whom it wakes then runs in the next cycle.
+    /// Lets everything else that can run in this cycle run first. The context then goes on, still in this cycle, and
+    /// sees all requests of the cycle: the place for arbitration. A context that it wakes from then on runs in the next
+    /// cycle.
     pub fn settle(&self) -> Settle<'_> {
         Settle { core: &self.scope.core, asked: false }
     }
 
-    /// Says that the model gets on, for the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)): something has
-    /// happened that can't happen for ever without bringing the work to its end, such as an instruction or an answer to one.
+    /// Reports progress to the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)). Call it for events
+    /// that can't go on for ever without completing the work, such as a committed instruction or the reply to a
+    /// request.
     #[inline]
     pub fn progress(&self) {
         self.scope.core.shared.progress.set(self.time());
     }
 
-    /// Gives this context a name beside its path, by which others can say that they need something of it.
+    /// Gives this context a second name, which other contexts can use in [`needs`](Context::needs).
     pub fn known_as(&self, name: impl Into<String>) {
         self.scope.core.shared.aliases.borrow_mut().push((name.into(), self.scope.name));
     }
 
-    /// Says that it is this context that advances an eventcount.
+    /// Declares that this context advances `eventcount`, for reports on stuck runs.
     pub fn provides(&self, eventcount: &EventCount) {
         eventcount.0.expected.set(self.scope.name);
     }
 
-    /// Says that it is this context that takes what arrives at an inlet, for reports on runs that do not get on. Once it has taken
-    /// something that is known anyway.
+    /// Declares that this context receives from `inlet`, for reports on stuck runs. Not needed once it has received an
+    /// item.
     pub fn takes<T: 'static>(&self, inlet: &Inlet<T>) {
         inlet.expect_consumer();
     }
 
-    /// Says that it is this context that sends from an outlet, for reports on runs that do not get on. Once something has been sent
-    /// that is known anyway.
+    /// Declares that this context sends from `outlet`, for reports on stuck runs. Not needed once it has sent an item.
     pub fn sends<T>(&self, outlet: &Outlet<T>) {
         outlet.expect_sender();
     }
 
-    /// Tells a report on a run that does not get on what this context waits for, and who could provide it: the path of a context,
-    /// or [another name](Context::known_as) of one. To be called when [`EventCount::rest`] says `true`.
+    /// Tells a report on a stuck run what this context waits for, and which context could provide it: `from` is that
+    /// context's path or its [second name](Context::known_as). Call it when [`EventCount::rest`] returns `true`.
     pub fn needs(&self, what: impl Into<String>, from: impl Into<String>) {
         self.need(what.into(), vec![from.into()], None);
     }
 
-    /// The same of something that whoever takes what is sent in a lane could provide.
+    /// Variant of [`needs`](Context::needs) where the provider is the context that receives from this lane of `outlet`.
     pub fn needs_of_receiver<T>(&self, what: impl Into<String>, outlet: &Outlet<T>, lane: Lane) {
         let room = outlet.credits(lane).room();
         let receiver = room.0.expected.get();
@@ -273,37 +276,38 @@ impl Context {
         self.scope.core.shared.needs.borrow_mut().push(Need { context: self.scope.name, what, from, wire });
     }
 
-    /// Says that so many more pieces of work are to be done, for whoever watches the run ([`Monitor`](crate::Monitor)).
+    /// Adds to the expected pieces of work that the run's [`Monitor`](crate::Monitor) shows.
     pub fn expect(&self, pieces: u64) {
         self.scope.core.shared.monitor.expect(pieces);
     }
 
-    /// Says that so many of them are done.
+    /// Adds to the completed pieces of work that the run's [`Monitor`](crate::Monitor) shows.
     pub fn did(&self, pieces: u64) {
         self.scope.core.shared.monitor.did(pieces);
     }
 
-    /// Starts a new region of the statistics: what has been counted by then is kept under the old region's name.
+    /// Starts a new region of the statistics. What has been counted until then is kept under the old region's name.
     ///
-    /// Asked for at time t, it begins in all partitions at t + delay, where [`Model::control_delay`](crate::Model::control_delay)
-    /// says the delay: what happens before that time belongs to the old region, what happens at it or later to the new one. A run
-    /// doesn't end before that; only a region that would begin at [`RunOptions::until`](crate::RunOptions::until) or later never does.
+    /// A region requested at time t begins in all partitions at t + delay
+    /// ([`Model::control_delay`](crate::Model::control_delay)). What happens before that time belongs to the old
+    /// region, what happens at or after it to the new one. The run does not end before that time, except at
+    /// [`RunOptions::until`](crate::RunOptions::until): a region that would begin then or later never begins.
     pub fn region(&self, name: &str) {
         self.scope.core.shared.control(Control::Region(name.to_owned()));
     }
 
-    /// Ends the run, as soon after now as a [region](Context::region) would begin.
+    /// Ends the run, after the same delay as a [region](Context::region).
     pub fn stop(&self) {
         self.scope.core.shared.control(Control::Stop);
     }
 
-    /// Ends the run as failed, for a reason that the user must read; as soon after now as a [region](Context::region) would begin.
+    /// Ends the run as failed, with a message for the user, after the same delay as a [region](Context::region).
     pub fn fail(&self, message: impl Into<String>) {
         let (context, message) = (self.scope.path(), message.into());
         self.scope.core.shared.control(Control::Fail { context, message });
     }
 
-    /// Notes in the trace, if one is taken, that something happened here and now.
+    /// Records an instant event at the current cycle, if a trace is taken.
     #[inline]
     pub fn instant(&self, what: &'static str) {
         if self.scope.core.tracing {
@@ -311,7 +315,7 @@ impl Context {
         }
     }
 
-    /// Notes in the trace, if one is taken, the time from here until the span is dropped.
+    /// Records a span from now until the returned value is dropped, if a trace is taken.
     #[inline]
     pub fn span(&self, what: &'static str) -> Span<'_> {
         Span::new(&self.scope, what)

@@ -1,7 +1,7 @@
-//! What a clock domain shares with its contexts while they run.
+//! The state that a clock domain shares with its contexts while they run.
 //!
-//! A context never touches the queues of its domain. It posts one request word, returns, and the domain reads the word:
-//! that keeps the way through `pause` short, and makes "a context waits for one thing at a time" a rule that is checked.
+//! A context never touches the queues of its domain. It posts one request word and returns, and the domain reads the
+//! word. That keeps the path through `pause` short, and enforces the rule that a context waits for one thing at a time.
 
 use crate::{
     calendar::Agenda,
@@ -24,51 +24,51 @@ use std::{
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The request word. Every other value is a pause of so many cycles.
+/// The request word. A value without a name here is a pause of that many cycles.
 pub(crate) mod request {
     /// Nothing was posted.
     pub(crate) const NONE: u64 = 0;
-    /// Wait for an eventcount, which knows who waits.
+    /// Wait for an eventcount, which has registered the waiter.
     pub(crate) const WAIT: u64 = u64::MAX;
-    /// Run again when all else in this cycle has run.
+    /// Run again when all other contexts of this cycle have run.
     pub(crate) const SETTLE: u64 = u64::MAX - 1;
-    /// Run again in this cycle, after whoever is ready now.
+    /// Run again in this cycle, after the contexts that are ready now.
     pub(crate) const YIELD: u64 = u64::MAX - 2;
     /// The longest pause.
     pub(crate) const LONGEST: u64 = 1 << 62;
 }
 
-/// In the list of the ready: the next of [`Core::born`] is to start.
+/// In [`Core::ready`]: start the next context of [`Core::born`].
 pub(crate) const BIRTH: u32 = u32::MAX;
 
-/// In [`Core::context`]: no context runs, a wire delivers.
+/// In [`Core::context`]: no context runs; a wire is delivering.
 pub(crate) const WIRE: u32 = u32::MAX;
 
-/// In [`Shared::domain`]: no domain runs, the model is being built.
+/// In [`Shared::domain`]: no domain runs; the model is being built.
 pub(crate) const NO_DOMAIN: u32 = u32::MAX;
 
-/// A context that is to start.
+/// A context that has not started yet.
 pub(crate) struct Birth {
     pub(crate) task: Task,
     pub(crate) name: Name,
     pub(crate) server: bool,
 }
 
-/// Something that happens to an end of a queue or link at the start of a cycle.
+/// An end of a queue or link to which something is delivered at the start of a cycle.
 pub(crate) trait Deliver {
     fn deliver(&self);
 }
 
-/// What is to be done at the start of a cycle, before any context runs.
+/// What happens at the start of a cycle, before any context runs.
 pub(crate) enum Due {
-    /// A delivery of this partition.
+    /// A delivery within this partition.
     Local(Rc<dyn Deliver>),
-    /// The end of a timed wait: eventcount and the number of the wait.
+    /// The limit of a timed wait: the eventcount and the number of the wait.
     Timeout(Rc<eventcount::Inner>, u64),
 }
 
 impl Due {
-    /// Whether it makes a difference: the limit of a wait that has ended by itself does not.
+    /// Whether it has an effect. The limit of a wait that has already ended has none.
     pub(crate) fn is_live(&self) -> bool {
         match self {
             Due::Local(_) => true,
@@ -86,24 +86,24 @@ pub(crate) struct Arrival {
 
 /// One clock domain of one partition, as its contexts see it.
 pub(crate) struct Core {
-    /// The number of its clock in the model; earlier clocks run first when edges coincide.
+    /// The number of its clock in the model. When edges coincide, clocks with lower numbers run first.
     pub(crate) index: u32,
     pub(crate) clock: Clock,
-    /// Whether a trace is taken: [`Shared::recorder`] is there.
+    /// Whether a trace is taken, that is, [`Shared::recorder`] is present.
     pub(crate) tracing: bool,
-    /// The cycle that runs now (or ran last, while `running` is false).
+    /// The current cycle (or the last one that ran, while `running` is false).
     pub(crate) now: Cell<u64>,
     pub(crate) running: Cell<bool>,
-    /// The names of the contexts, by their numbers.
+    /// The names of the contexts, by context number.
     pub(crate) names: RefCell<Vec<Name>>,
-    /// The context that runs now (or ran last).
+    /// The running context (or the last one that ran).
     pub(crate) context: Cell<u32>,
     pub(crate) request: Cell<u64>,
-    /// What the context that posted a wait last waits for.
+    /// The eventcount of the last posted wait.
     pub(crate) waits_on: Cell<Name>,
-    /// Who has been woken, in order.
+    /// The woken contexts, in order.
     pub(crate) ready: RefCell<Vec<u32>>,
-    /// When those in `ready` run, if they were woken while the domain was not running.
+    /// The cycle in which the contexts in `ready` run, if they were woken while the domain was not running.
     pub(crate) ready_at: Cell<u64>,
     pub(crate) born: RefCell<VecDeque<Birth>>,
     pub(crate) due: RefCell<Agenda<Due>>,
@@ -114,20 +114,20 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// The cycle it is: the running one, or, seen from another domain, the first that is still to come.
+    /// The current cycle; if another domain is running, the first cycle of this one that has not run yet.
     #[inline]
     pub(crate) fn cycle(&self) -> u64 {
         if self.running.get() { self.now.get() } else { self.cycle_from_outside() }
     }
 
-    /// The time of the edge that runs; seen from this domain, which is usually the running one.
+    /// The time of the current edge. Usually called while this domain is running.
     #[inline]
     pub(crate) fn time(&self) -> Time {
         if self.running.get() { self.clock.edge(self.now.get()) } else { self.shared.time() }
     }
 
-    /// The first cycle that a wake-up by the running domain of the same partition can reach. Among edges at one time
-    /// the earlier clock goes first; whether it had anything to do must not matter.
+    /// The first cycle that a wake-up by the running domain of the same partition can reach. Among simultaneous edges
+    /// the earlier clock goes first; the result must not depend on whether that clock had anything to do.
     #[cold]
     fn cycle_from_outside(&self) -> u64 {
         let (time, running) = (self.shared.time(), self.shared.domain.get());
@@ -138,7 +138,7 @@ impl Core {
         }
     }
 
-    /// Who runs, in which cycle of its own clock; seen from this domain, which is usually the running one.
+    /// The running context and its cycle. Usually called while this domain is running.
     #[inline(always)]
     pub(crate) fn running(&self) -> Moment {
         if self.running.get() { self.moment() } else { self.running_elsewhere() }
@@ -156,7 +156,7 @@ impl Core {
         running.map_or(Moment::NEVER, |core| core.moment())
     }
 
-    /// Lets context `id` run: in this cycle if the domain is running, else in the next it can reach.
+    /// Wakes context `id`. It runs in this cycle if the domain is running, else in the next cycle that it can reach.
     #[inline]
     pub(crate) fn wake(&self, id: u32) {
         self.ready.borrow_mut().push(id);
@@ -171,7 +171,7 @@ impl Core {
         self.shared.interrupt.set(true);
     }
 
-    /// Puts `due` down for `cycle`.
+    /// Schedules `due` for `cycle`.
     pub(crate) fn at(&self, cycle: u64, due: Due) {
         self.due.borrow_mut().insert(due, self.cycle(), cycle);
         self.alarm.set(self.alarm.get().min(cycle));
@@ -180,7 +180,7 @@ impl Core {
         }
     }
 
-    /// Posts what the running context asks for.
+    /// Posts the request of the running context.
     #[inline]
     pub(crate) fn post(&self, word: u64) {
         if self.request.replace(word) != request::NONE {
@@ -203,10 +203,10 @@ impl Core {
     }
 }
 
-/// Who did something, and in which cycle of its clock. By name, as numbers of contexts are used again.
+/// Which context acted, and in which cycle of its clock. The context is named, not numbered: numbers are reused.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment {
-    /// [`Name::ROOT`]: a wire did it.
+    /// [`Name::ROOT`] if a wire acted.
     pub(crate) who: Name,
     pub(crate) domain: u32,
     pub(crate) cycle: u64,
@@ -216,17 +216,17 @@ impl Moment {
     pub(crate) const NEVER: Moment = Moment { who: Name::ROOT, domain: NO_DOMAIN, cycle: 0 };
 }
 
-/// What a context needs to get on.
+/// What a waiting context needs to continue.
 pub(crate) struct Need {
     pub(crate) context: Name,
     pub(crate) what: String,
-    /// Who could provide it: a path or another name of a context, or who last took from an outlet.
+    /// Contexts that could provide it: paths or second names, or the context that last received from an outlet.
     pub(crate) from: Vec<String>,
-    /// The wire on which he gives credits back, if it is a link.
+    /// The wire on which the provider returns credits, if it is a link.
     pub(crate) wire: Option<u32>,
 }
 
-/// What a model asks of the run; [`edges`](crate::edges) says when it takes effect.
+/// A request of the model to its run; [`edges`](crate::edges) says when it takes effect.
 pub(crate) enum Control {
     /// Start another region of the statistics.
     Region(String),
@@ -236,7 +236,7 @@ pub(crate) enum Control {
     Fail { context: String, message: String },
 }
 
-/// What the domains of one partition share.
+/// The state that the domains of one partition share.
 pub(crate) struct Shared {
     /// The number of the partition.
     pub(crate) partition: usize,
@@ -244,32 +244,34 @@ pub(crate) struct Shared {
     pub(crate) stats: RefCell<Registry>,
     pub(crate) eventcounts: RefCell<Vec<Weak<eventcount::Inner>>>,
     pub(crate) cores: RefCell<Vec<Rc<Core>>>,
-    /// The number of the clock whose domain runs.
+    /// The clock number of the running domain.
     pub(crate) domain: Cell<u32>,
-    /// The running domain is to look up after this cycle: another may be earlier now, or the run must stop.
+    /// Set when the running domain must return after this cycle: another domain may be earlier now, or the run must
+    /// stop.
     pub(crate) interrupt: Cell<bool>,
     pub(crate) control: RefCell<Vec<(Time, Control)>>,
-    /// When the model last said that it gets on.
+    /// When a context last reported progress.
     pub(crate) progress: Cell<Time>,
-    /// All that has run or arrived began before this time.
+    /// Everything that has run or arrived began before this time.
     pub(crate) reached: Cell<Time>,
-    /// Where contexts tell how much of their work is done.
+    /// Collects progress figures for an observer outside the run.
     pub(crate) monitor: Monitor,
-    /// Wires with something to send at the end of this window.
+    /// Wires with mail to send at the end of this window.
     pub(crate) outgoing: RefCell<Vec<Rc<dyn Outgoing>>>,
-    /// Pens that have written in this round.
+    /// Journal pens that have written in this round.
     pub(crate) written: RefCell<Vec<Rc<dyn Written>>>,
-    /// The ends of links that lie here.
+    /// The ends of links in this partition.
     pub(crate) ends: RefCell<LinkEnds>,
     pub(crate) recorder: Option<Recorder>,
-    /// Whether contexts are being asked what they need, and what they have told.
+    /// Whether contexts are being asked what they need for a report; `needs` holds their answers.
     pub(crate) explaining: Cell<bool>,
     pub(crate) needs: RefCell<Vec<Need>>,
-    /// Other names of contexts.
+    /// Second names of contexts.
     pub(crate) aliases: RefCell<Vec<(String, Name)>>,
-    /// The builder of this partition has given up: nothing is to run.
+    /// The builder of this partition has given up, so nothing may run.
     pub(crate) abandoned: Cell<bool>,
-    /// Without links or other partitions, the time from what is asked for until it takes effect: the partition cuts its window there.
+    /// For a model of one partition without links: the delay until a control request takes effect. The partition then
+    /// ends its window at that time by itself.
     pub(crate) alone: Option<Time>,
 }
 
@@ -316,13 +318,13 @@ impl Shared {
         self.cores.borrow().iter().find(|core| core.index == index).cloned()
     }
 
-    /// The time of the edge that runs.
+    /// The time of the current edge.
     pub(crate) fn time(&self) -> Time {
         let core = self.core(self.domain.get());
         core.map_or(Time::ZERO, |core| core.clock.edge(core.now.get()))
     }
 
-    /// Something ran or arrived at this time.
+    /// Records that something ran or arrived at `time`.
     pub(crate) fn note_reached(&self, time: Time) {
         self.reached.set(self.reached.get().max(time + Time(1)));
     }

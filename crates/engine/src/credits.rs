@@ -1,8 +1,8 @@
-//! Units of a resource: room in a queue, miss registers, ports of a bank.
+//! Units of a resource: space in a queue, miss registers, ports of a bank.
 //!
-//! A ticket and an eventcount (Reed and Kanodia's sequencer) make it fair without a line to stand in: who comes n-th may
-//! go on when n units have been there, whoever else asks meanwhile. So a sender that found a queue full is never
-//! overtaken, and nobody starves.
+//! A ticket counter and an eventcount (Reed and Kanodia's sequencer) make the order fair without a list of waiters. The
+//! holder of ticket n may proceed when n + 1 units have become available, however many contexts ask later. So a sender
+//! that found a queue full is never overtaken, and no sender starves.
 
 use crate::{
     context::Scope,
@@ -16,19 +16,20 @@ use std::{
     rc::Rc,
 };
 
-/// So many units of a resource. Clones are handles to the same units.
+/// A resource of a fixed number of units. Clones are handles to the same units.
 #[derive(Clone)]
 pub struct Credits(Rc<Inner>);
 
 struct Inner {
     units: u64,
-    /// How many tickets have been given out.
+    /// Number of tickets issued.
     tickets: Cell<u64>,
-    /// How many units have come back.
+    /// Number of units returned.
     returned: EventCount,
-    /// Advanced with `returned`, for an element that waits for room in several places.
+    /// Advanced with `returned`, for an element that waits for space in several places.
     bell: RefCell<Option<EventCount>>,
-    /// Tickets of those who gave up waiting; their unit goes on to the next as soon as it is their turn.
+    /// Tickets of contexts that stopped waiting. When such a ticket's turn comes, its unit passes on to the next
+    /// ticket.
     abandoned: RefCell<Vec<u64>>,
     scope: Scope,
     waited: Counter,
@@ -48,13 +49,13 @@ impl Credits {
         }))
     }
 
-    /// How many units are there to be had now.
+    /// Number of units available now.
     #[inline]
     pub fn available(&self) -> u64 {
         (self.0.units + self.0.returned.count()).saturating_sub(self.0.tickets.get())
     }
 
-    /// Takes a unit if one is there and nobody waits for it.
+    /// Takes a unit if one is available and no earlier context waits for it.
     #[inline]
     pub fn try_acquire(&self) -> bool {
         let available = self.available() > 0;
@@ -64,7 +65,7 @@ impl Credits {
         available
     }
 
-    /// Takes a unit, waiting for its turn.
+    /// Takes a unit, waiting in ticket order.
     pub async fn acquire(&self) {
         if self.try_acquire() {
             return;
@@ -77,18 +78,17 @@ impl Credits {
         self.0.waited.add(self.0.scope.now().0 - since);
     }
 
-    /// Says that the running context is the one that gives a unit back, for reports on runs that do not get on. Once a unit has been
-    /// given back that is known anyway.
+    /// Declares that the running context returns units, for reports on stuck runs. Not needed once it has returned one.
     pub fn will_release(&self) {
         self.expect_from(self.0.scope.core.running().who);
     }
 
-    /// Gives a unit back.
+    /// Returns a unit.
     pub fn release(&self) {
         self.release_by(self.0.returned.0.core.running());
     }
 
-    /// Gives a unit back, which `moment` brought about.
+    /// Returns a unit; `moment` says which context caused it and when.
     pub(crate) fn release_by(&self, moment: Moment) {
         self.0.returned.0.advance_by(moment);
         if let Some(bell) = &*self.0.bell.borrow() {
@@ -99,7 +99,7 @@ impl Credits {
         }
     }
 
-    /// Gives back the units whose turn has come but whose owner is gone.
+    /// Returns the units of abandoned tickets whose turn has come.
     #[cold]
     fn pass_on(&self) {
         let gone = |credits: &Inner| {
@@ -113,24 +113,24 @@ impl Credits {
         }
     }
 
-    /// From now on, advances `bell` as well whenever a unit comes back, or nothing else.
+    /// From now on, also advances `bell` whenever a unit is returned; `None` stops that.
     pub(crate) fn ring(&self, bell: Option<&EventCount>) {
         self.0.bell.replace(bell.cloned());
     }
 
-    /// Notes who gives units back, for a report on a deadlock.
+    /// Records which context returns units, for a report on a deadlock.
     #[inline]
     pub(crate) fn expect_from(&self, who: Name) {
         self.0.returned.0.expected.set(who);
     }
 
-    /// The eventcount on which those wait who found no unit.
+    /// The eventcount on which contexts wait for a unit.
     pub(crate) fn room(&self) -> &EventCount {
         &self.0.returned
     }
 }
 
-/// A place in the line, kept while its owner waits.
+/// An outstanding ticket. Dropping it marks the ticket as abandoned.
 struct Ticket<'a> {
     credits: &'a Credits,
     number: u64,

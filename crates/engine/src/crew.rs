@@ -1,18 +1,19 @@
-//! What the threads of a run do: each runs its partitions window by window, and all meet in between.
+//! The main loop of the threads of a run: each runs its partitions window by window, and all meet in between.
 //!
-//! A round begins when anything is to be done anywhere (idle time is skipped). It is as long as the shortest link between groups of
-//! partitions ([`Share::group`]), and no longer than the delay after which what the model asks for takes effect
-//! ([`edges`](crate::edges)). Then all threads meet. Within a round each team of threads ([`deal`](crate::deal)) runs windows as long
-//! as the shortest link among its partitions, and meets by itself in between; so no mail comes late. In most models a round is one
-//! window. When nothing can happen any more, or only limits of waits pass that have ended, the run is over.
+//! A round begins at the earliest pending event of any partition, so idle time is skipped. Its length is the latency of
+//! the shortest link between groups of partitions ([`Share::group`]), and at most the delay of control requests
+//! ([`edges`](crate::edges)). All threads meet at the end of a round. Within a round each team of threads
+//! ([`deal`](crate::deal)) runs windows as long as the shortest link among its partitions and meets on its own in
+//! between, so no mail comes late. In most models a round is one window. The run is over when nothing can happen any
+//! more, or when only timeouts of waits that have already ended are left.
 //!
-//! Neither the start nor the end of a round depends on the number of threads; windows change nothing in the model. All threads
-//! see the same notices and come to the same verdict by themselves; none gives orders.
+//! **Invariant**: the start and the end of a round do not depend on the number of threads, and windows change nothing
+//! in the model. All threads see the same notices and reach the same verdict independently; there is no coordinator.
 
 use crate::{
     barrier::{Barrier, Broken, Notice},
     core::Control,
-    deal::{Share, Teams, hands, weight},
+    deal::{self, Seating, Share},
     edges::{Edge, Edges},
     journal::{Audit, Finding},
     link::Placed,
@@ -26,67 +27,63 @@ use crate::{
     trace::{self, TraceEvent},
 };
 use std::{
-    cmp::Reverse,
+    ops::Range,
     sync::{Arc, Mutex},
 };
 
-/// Where a thread works.
-pub(crate) struct Seat {
-    /// Its number among all, and its team with its number there.
+/// A thread's work in one team: its number there, and its partitions with their numbers.
+pub(crate) struct Task {
+    pub(crate) team: usize,
+    pub(crate) number: usize,
+    pub(crate) builds: Vec<(usize, Build)>,
+}
+
+/// A thread's part in a team.
+struct Seat {
+    /// The thread's number in the run, its team, and its number within that team.
     me: usize,
     team: usize,
     number: usize,
-    /// How many windows it has run, and how often it has met its team within rounds.
+    /// The thread's partitions that belong to this team, as a range of its own list.
+    partitions: Range<usize>,
+    /// Number of windows run, and number of meetings with the team within rounds.
     windows: u64,
     meetings: u64,
-}
-
-impl Seat {
-    pub(crate) fn new(me: usize, team: usize, number: usize) -> Seat {
-        Seat { me, team, number, windows: 0, meetings: 0 }
-    }
-}
-
-/// How long rounds are, and the windows of a team.
-#[derive(Clone, Copy)]
-struct Pace {
-    round: Time,
+    /// The length of a window; known when all ends of links are in place.
     window: Time,
 }
 
-impl Pace {
-    /// When a round ends in which this is the first thing to happen. Rounds end at multiples of their length: what is on its way between
-    /// windows, and how long those are, must not decide when all meet.
-    fn end_of_round(&self, start: Time) -> Time {
-        let rounds = start.0.checked_div(self.round.0).and_then(|rounds| rounds.checked_add(1));
-        rounds.and_then(|rounds| rounds.checked_mul(self.round.0)).map_or(Time::NEVER, Time)
-    }
+/// When the round ends whose first event is at `start`. Rounds end at multiples of `length`, so that mail in flight
+/// between windows, and the length of those windows, do not influence when all threads meet.
+fn end_of_round(length: Time, start: Time) -> Time {
+    let rounds = start.0.checked_div(length.0).and_then(|rounds| rounds.checked_add(1));
+    rounds.and_then(|rounds| rounds.checked_mul(length.0)).map_or(Time::NEVER, Time)
 }
 
-/// Something out of the ordinary in a round.
+/// An exceptional event in a round.
 enum Incident {
-    /// The model has asked for something, which takes effect later.
+    /// A control request of the model, which takes effect later.
     Asked(Control),
-    /// The run is to end at once; with the rank of the reason.
+    /// The run ends at once, with the rank of the reason (lower wins).
     Over(u8, Outcome),
 }
 
-/// What the threads gather at the end.
+/// Results that the threads collect at the end.
 #[derive(Default)]
 struct Gathered {
-    /// For each region that has begun: its name, its start, and its statistics once it has ended.
+    /// Every region that has begun: its name, its start, and its statistics once it has ended.
     regions: Vec<Region>,
     outcome: Option<Outcome>,
     end: Time,
     knowledge: Vec<Knowledge>,
     trace: Vec<(Time, TraceEvent)>,
-    /// Of each region.
+    /// One entry for each region.
     pressure: Vec<Pressure>,
-    /// What the last audit found.
+    /// The result of the last audit.
     found: Option<Finding>,
 }
 
-/// How a run is to end, as every thread finds for itself from the same notices.
+/// How a run ends. Every thread derives it independently from the same notices.
 enum Verdict {
     /// Nothing is left to do.
     Idle,
@@ -94,47 +91,48 @@ enum Verdict {
     Other(Outcome),
 }
 
-/// The threads of a run and what they share.
+/// The threads of a run and the state they share.
 pub(crate) struct Crew<'a> {
     options: &'a RunOptions,
     barrier: Barrier,
-    /// Where the threads of each team meet within a round.
+    /// The barriers at which the threads of each team meet within a round.
     teams: Vec<Barrier>,
     spec: PartitionSpec,
     links: &'a [Arc<dyn Placed>],
     shares: &'a [Share],
-    /// Without links between groups, how long a round is.
+    /// The length of a round if there are no links between groups.
     longest_round: Time,
-    /// From what the model asks for until that takes effect.
+    /// The delay until a control request of the model takes effect.
     delay: Time,
-    /// By round; rare.
+    /// Incidents with their round and time. Rare.
     incidents: Mutex<Vec<(u64, Time, Incident)>>,
     gathered: Mutex<Gathered>,
     audits: Mutex<Vec<Box<dyn Audit>>>,
-    /// The thread that audits: the one that has least to do.
+    /// The thread that audits: the one with the least work.
     auditor: usize,
     counts: Option<Counts>,
 }
 
-/// With one partition and no link, a round is only how often a run looks up, in cycles of its fastest clock.
+/// With one partition and no link, a round only sets how often the run checks for interrupts and control requests. In
+/// cycles of the fastest clock.
 const CYCLES_ALONE: Cycles = Cycles(4096);
 
 impl<'a> Crew<'a> {
     pub(crate) fn new(
         model: &'a Model,
         options: &'a RunOptions,
-        teams: &Teams,
+        seating: &Seating,
         audits: Vec<Box<dyn Audit>>,
         counts: Option<Counts>,
     ) -> Crew<'a> {
-        let (shares, threads) = (model.shares.as_slice(), hands(teams).count());
+        let (shares, threads) = (model.shares.as_slice(), seating.threads.len());
         let partitions = shares.len();
         let fastest = Clock::new(model.clocks.iter().max().copied().unwrap_or(Hertz::giga(1)));
         let alone = partitions == 1 && model.links.is_empty();
         let delay = model.control_delay.or(model.shortest_link).unwrap_or_else(|| fastest.span(Cycles(1)));
         let mut team_of = vec![0; partitions];
-        for (number, team) in teams.iter().enumerate() {
-            team.iter().flatten().for_each(|partition| team_of[*partition] = number);
+        for deal::Seat { team, hand, .. } in seating.threads.iter().flatten() {
+            hand.iter().for_each(|partition| team_of[*partition] = *team);
         }
         let letterboxes = || (0..partitions).map(|_| Letterbox::default()).collect();
         let spec = PartitionSpec {
@@ -142,7 +140,7 @@ impl<'a> Crew<'a> {
             letterboxes: letterboxes(),
             far_letterboxes: letterboxes(),
             team_of: team_of.into(),
-            has_teams: teams.len() > 1,
+            has_teams: seating.teams.len() > 1,
             delta_limit: options.delta_limit,
             trace: options.trace,
             alone: alone.then_some(delay),
@@ -153,7 +151,7 @@ impl<'a> Crew<'a> {
         Crew {
             options,
             barrier: Barrier::new(threads, threads),
-            teams: teams.iter().map(|team| Barrier::new(team.len(), threads)).collect(),
+            teams: seating.teams.iter().map(|team| Barrier::new(*team, threads)).collect(),
             spec,
             links: &model.links,
             shares,
@@ -166,50 +164,54 @@ impl<'a> Crew<'a> {
                 ..Gathered::default()
             }),
             audits: Mutex::new(audits),
-            auditor: least_busy(shares, teams),
+            auditor: seating.least_busy(shares),
             counts,
         }
     }
 
-    /// Lets all threads go that wait for each other: one has died.
+    /// Releases all threads from their barriers, because one has died.
     pub(crate) fn break_up(&self) {
         self.teams.iter().chain([&self.barrier]).for_each(Barrier::break_up);
     }
 
-    /// How long rounds and the windows of a team are; known when all ends of links are in place.
-    fn pace(&self, team: usize) -> Pace {
-        let mut pace = Pace { round: self.longest_round, window: self.longest_round };
-        for link in self.links {
-            let (from, to) = link.ends();
-            if self.shares[from].group != self.shares[to].group {
-                pace.round = pace.round.min(link.latency());
-            }
-            if [from, to].iter().all(|end| self.spec.team_of[*end] == team) {
-                pace.window = pace.window.min(link.latency());
-            }
-        }
-        pace
+    /// The length of a round. Like the length of windows, it is known when all ends of links are in place.
+    fn length_of_rounds(&self) -> Time {
+        let between_groups = self
+            .links
+            .iter()
+            .filter(|link| ends(link).map(|end| self.shares[end].group).windows(2).any(|g| g[0] != g[1]));
+        between_groups.map(|link| link.latency()).fold(self.longest_round, Time::min)
     }
 
-    /// What one thread does: builds its partitions, runs them window by window, and hands in what they brought.
-    pub(crate) fn work(&self, mut seat: Seat, own: Vec<(usize, Build)>) {
-        let mut partitions = Vec::new();
-        for (index, build) in own {
-            let partition = Partition::new(index, self.spec.clone());
-            build(&partition);
-            if let Some(mistake) = partition.mistake() {
-                panic!("the model is built wrong: {mistake}");
+    /// The length of the windows of a team.
+    fn length_of_windows(&self, team: usize) -> Time {
+        let within = self.links.iter().filter(|link| ends(link).iter().all(|end| self.spec.team_of[*end] == team));
+        within.map(|link| link.latency()).fold(self.longest_round, Time::min)
+    }
+
+    /// The body of thread `me`: builds its partitions, runs them window by window, and hands in their results.
+    pub(crate) fn work(&self, me: usize, own: Vec<Task>) {
+        let (mut partitions, mut seats) = (Vec::new(), Vec::new());
+        for Task { team, number, builds } in own {
+            let first = partitions.len();
+            for (index, build) in builds {
+                let partition = Partition::new(index, self.spec.clone());
+                build(&partition);
+                if let Some(mistake) = partition.mistake() {
+                    panic!("the model is built wrong: {mistake}");
+                }
+                partitions.push(partition);
             }
-            partitions.push(partition);
+            let partitions = first..partitions.len();
+            seats.push(Seat { me, team, number, partitions, windows: 0, meetings: 0, window: Time::ZERO });
         }
-        let finished = self.rounds(&mut seat, &mut partitions);
+        let finished = self.rounds(me, &mut seats, &mut partitions);
         if finished.is_ok() {
             self.hand_in(&partitions);
         }
     }
 
-    fn rounds(&self, seat: &mut Seat, partitions: &mut [Partition]) -> Result<(), Broken> {
-        let me = seat.me;
+    fn rounds(&self, me: usize, seats: &mut [Seat], partitions: &mut [Partition]) -> Result<(), Broken> {
         let built = |partition: &Partition| {
             if partition.is_abandoned() {
                 lock(&self.incidents).push((0, Time::ZERO, Incident::Over(2, Outcome::Stopped)));
@@ -219,14 +221,14 @@ impl<'a> Crew<'a> {
         };
         let mut own = partitions.iter().map(built).fold(Notice::NOTHING, Notice::and);
         let (mut start, mut end) = (Time::ZERO, Time::ZERO);
-        // How often contexts have run since the model last said that it gets on.
+        // How often contexts have run since a context last reported progress.
         let mut restless = 0;
         let mut edges = Edges::new(self.delay, self.options.until);
-        let mut pace = None;
+        let mut length = Time::ZERO;
         for round in 0.. {
-            // All threads see the same notice and so come to the same verdict.
+            // All threads see the same combined notice and so reach the same verdict.
             let together = self.barrier.meet(me, round, own)?;
-            self.add_up(seat, true);
+            self.add_up(&seats[0], true);
             if me == 0 {
                 self.options.monitor.note(together.reached);
             }
@@ -236,12 +238,12 @@ impl<'a> Crew<'a> {
             }
             restless = if together.progress >= start { 0 } else { restless + together.events };
             if together.incident && self.note_incidents(round, &mut edges) {
-                // A lone partition does not run on to the end of the round.
+                // A single partition stops where it is instead of running to the end of the round.
                 let end = if self.spec.alone.is_some() { together.reached } else { end };
                 let outcome = edges.outcome().expect("a run that is over ends somehow");
                 return self.end(me, partitions, Verdict::Other(outcome), end, round + 1);
             }
-            // A lone partition has cut its round by itself.
+            // A single partition has already ended its round at the next edge by itself.
             end = end.min(edges.next());
             let (verdict, end_of_run) = self.judge(partitions, &mut edges, together, (end, restless));
             if let Some(verdict) = verdict {
@@ -251,29 +253,34 @@ impl<'a> Crew<'a> {
                 self.options.monitor.note_next(together.next);
             }
             start = together.next;
-            let pace = *pace.get_or_insert_with(|| self.pace(seat.team));
-            end = pace.end_of_round(start).min(self.options.until).min(edges.next());
+            if round == 0 {
+                length = self.length_of_rounds();
+                seats.iter_mut().for_each(|seat| seat.window = self.length_of_windows(seat.team));
+            }
+            end = end_of_round(length, start).min(self.options.until).min(edges.next());
             own = self.audit_while_others_run(me, round);
-            own = own.and(self.round(seat, partitions, round, (start, end), pace.window)?);
+            for seat in &mut *seats {
+                let of_team = &mut partitions[seat.partitions.clone()];
+                own = own.and(self.round(seat, of_team, round, (start, end))?);
+            }
         }
         unreachable!("2^64 rounds outlast time")
     }
 
-    /// Runs everything of a thread from `start` to `end`, in windows of its team.
+    /// Runs the thread's partitions of one team from `start` to `end`, in windows of that team.
     fn round(
         &self,
         seat: &mut Seat,
         partitions: &mut [Partition],
         round: u64,
         (start, end): (Time, Time),
-        length: Time,
     ) -> Result<Notice, Broken> {
         if self.spec.has_teams {
             partitions.iter().for_each(|partition| partition.take_far_mail_in(start, round));
         }
         let (mut events, mut incident, mut from) = (0, false, start);
         let last = loop {
-            let until = (from + length).min(end);
+            let until = (from + seat.window).min(end);
             let mut own = Notice::NOTHING;
             for partition in partitions.iter_mut() {
                 let brought = partition.window(from, until, seat.windows, end);
@@ -299,15 +306,15 @@ impl<'a> Crew<'a> {
         Ok(Notice { next: last.next.min(mail), live: last.live || mail != Time::NEVER, events, incident, ..last })
     }
 
-    /// Adds up what ran in the last window, which all have finished, if that is counted.
+    /// Adds up the events of the last window, which all threads have finished, if events are counted.
     fn add_up(&self, seat: &Seat, ends_round: bool) {
         if let (Some(counts), 0, 1..) = (&self.counts, seat.me, seat.windows) {
             counts.add_up(seat.windows - 1, ends_round);
         }
     }
 
-    /// Audits what the round before `round` brought, if that is this thread's part, while partitions run `round`: what is found is
-    /// an incident of `round`.
+    /// If this thread is the auditor, audits the entries of the previous round while partitions run `round`. A finding
+    /// is an incident of `round`.
     fn audit_while_others_run(&self, me: usize, round: u64) -> Notice {
         let found = if me == self.auditor && round > 0 { self.audit(round - 1) } else { None };
         if let Some(Finding { time, auditor, message }) = &found {
@@ -317,14 +324,14 @@ impl<'a> Crew<'a> {
         Notice { incident: found.is_some(), ..Notice::NOTHING }
     }
 
-    /// The first thing that is wrong in what `round` brought.
+    /// The earliest error that the auditors find in the entries of `round`.
     fn audit(&self, round: u64) -> Option<Finding> {
         let mut audits = lock(&self.audits);
         let found = audits.iter_mut().filter_map(|audit| audit.read((round % 2) as usize).err());
         found.min_by(|one, other| one.time.cmp(&other.time))
     }
 
-    /// What is to be said of a partition after a window of `round`. Incidents are put where all find them.
+    /// The notice for a partition after a window of `round`. Incidents are stored where all threads find them.
     fn notice(&self, me: usize, partition: &Partition, brought: Window, round: u64) -> Notice {
         let interrupted = me == 0 && self.options.monitor.is_stopped();
         let livelock = |contexts| {
@@ -344,7 +351,7 @@ impl<'a> Crew<'a> {
         Notice { next, reached, progress, events, live, incident }
     }
 
-    /// Notes what happened in `round`; says whether the run is over at once.
+    /// Processes the incidents of `round`; returns whether the run is over at once.
     fn note_incidents(&self, round: u64, edges: &mut Edges) -> bool {
         let mut over = false;
         for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == round) {
@@ -359,8 +366,8 @@ impl<'a> Crew<'a> {
         over
     }
 
-    /// After a round that ended at `end`: starts the regions that begin before anything else happens, and says whether the run
-    /// is over, and when it then ends. `restless`: how often contexts have run without progress.
+    /// After a round that ended at `end`: starts the regions that begin before the next event, and returns whether and
+    /// when the run ends. `restless` is how often contexts have run without progress.
     fn judge(
         &self,
         partitions: &mut [Partition],
@@ -390,14 +397,14 @@ impl<'a> Crew<'a> {
         (None, end)
     }
 
-    /// Ends the current region at `boundary` and starts the next. Called by every thread in the same order; the first to
-    /// come opens the new region, each adds what its partitions measured in the old one.
+    /// Ends the current region at `boundary` and starts the next. Every thread calls this for the same regions in the
+    /// same order. The first caller opens the new region; each caller adds what its partitions measured in the old one.
     fn next_region(&self, partitions: &mut [Partition], name: &str, boundary: Time) {
         let mut measured = Vec::new();
         partitions.iter_mut().for_each(|partition| partition.read_statistics(boundary, &mut measured));
         let mut gathered = lock(&self.gathered);
         let gathered = &mut *gathered;
-        // Which region this thread's partitions are in: they all have passed the same number of boundaries.
+        // The region of this thread's partitions: all of them have passed the same number of boundaries.
         let current = partitions.first().map_or(0, |partition| partition.boundaries() - 1);
         let old = &mut gathered.regions[current];
         old.statistics.gather(measured);
@@ -410,7 +417,7 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Ends the run for one thread: the last region is read, and what is known about waiting contexts gathered.
+    /// Ends the run for one thread: reads the last region and collects what is known about waiting contexts.
     fn end(
         &self,
         me: usize,
@@ -444,7 +451,7 @@ impl<'a> Crew<'a> {
                 Verdict::Stuck => Outcome::Stuck(report),
                 Verdict::Other(outcome) => outcome,
             });
-            // What is wrong in the last round has been found only now.
+            // Errors of the last round are found only now.
             if let Some(Finding { time, auditor: context, message }) = gathered.found.take()
                 && !matches!(gathered.outcome, Some(Outcome::Failed { time: other, .. }) if other < time)
             {
@@ -461,7 +468,7 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// The run, when every thread is done.
+    /// The result of the run, when every thread is done.
     pub(crate) fn run(self) -> Run {
         let gathered = self.gathered.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         Run {
@@ -476,13 +483,12 @@ impl<'a> Crew<'a> {
     }
 }
 
-/// The thread that has least to do; of several, the last.
-fn least_busy(shares: &[Share], teams: &Teams) -> usize {
-    let hands = hands(teams).enumerate().map(|(thread, hand)| (weight(shares, hand), Reverse(thread)));
-    hands.min().map_or(0, |(_, Reverse(thread))| thread)
+/// The partitions at the ends of a link.
+fn ends(link: &Arc<dyn Placed>) -> [usize; 2] {
+    link.ends().into()
 }
 
-/// A thread that died while it held a lock has broken the barrier too: what it left is not used.
+/// A thread that died while it held a lock has broken the barrier too, so what it left is not used.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,19 +1,21 @@
 //! Which thread runs which partitions: decided before the run, by the weights that the model states.
 //!
-//! The heaviest come first, and each goes to the thread that has least so far. Groups of partitions that are joined by long links
-//! only ([`Share::group`]) are kept apart, if that costs little balance: the threads form teams, each with whole groups, and threads
-//! of different teams wait for each other rarely.
+//! Partitions are dealt by decreasing weight, each to the thread with the least work so far. Groups of partitions that
+//! only long links connect ([`Share::group`]) are kept apart if that costs little balance: the threads form teams of
+//! whole groups, and threads of different teams rarely wait for each other. A thread that has several groups to itself
+//! runs one of them to the end of a round before it turns to the next ([`Seating`]), which makes good use of the host's
+//! caches.
 
 use std::cmp::Reverse;
 
-/// A partition's share of the work, and with which others it works closely.
+/// A partition's share of the work, and the group of partitions with which it communicates often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// How much there is to do in it, compared with others.
+    /// The amount of work, relative to other partitions.
     pub weight: u64,
-    /// Partitions of one group wait for each other as often as the links between them demand; partitions of different groups wait for
-    /// each other once in the time of the shortest link between groups, or in the [delay](crate::Model::control_delay) of what the
-    /// model asks for, whichever is less.
+    /// Partitions of one group synchronise as often as the links between them demand. Partitions of different groups
+    /// synchronise once per latency of the shortest link between groups, or per [control
+    /// delay](crate::Model::control_delay), whichever is less.
     pub group: usize,
 }
 
@@ -29,12 +31,70 @@ pub(crate) type Hand = Vec<usize>;
 /// For each team, the partitions of each of its threads.
 pub(crate) type Teams = Vec<Vec<Hand>>;
 
-/// Teams that keep groups apart may have this much more to do in their busiest thread than a single team would: an eighth.
+/// Teams that keep groups apart may give their busiest thread up to one eighth more work than a single team would.
 const PRICE: u64 = 8;
 
-/// Deals partitions over so many threads at most.
+/// A thread's part in a team.
+pub(crate) struct Seat {
+    pub(crate) team: usize,
+    /// The number of the thread within the team.
+    pub(crate) number: usize,
+    pub(crate) hand: Hand,
+}
+
+/// The teams of a run, and the teams in which each thread has a part.
+pub(crate) struct Seating {
+    /// The number of threads in each team.
+    pub(crate) teams: Vec<usize>,
+    pub(crate) threads: Vec<Vec<Seat>>,
+}
+
+impl Seating {
+    /// Every thread has a seat in one team only.
+    pub(crate) fn whole(teams: Teams) -> Seating {
+        let mut seating = Seating { teams: Vec::new(), threads: Vec::new() };
+        teams.into_iter().for_each(|hands| seating.add(hands));
+        seating
+    }
+
+    /// Variant of [`whole`](Self::whole) that splits a team of one thread into a team for each of its groups.
+    pub(crate) fn by_group(shares: &[Share], teams: Teams) -> Seating {
+        let mut seating = Seating { teams: Vec::new(), threads: Vec::new() };
+        for hands in teams {
+            let groups = match &hands[..] {
+                [hand] => groups(shares, hand.iter().copied()),
+                _ => Vec::new(),
+            };
+            if groups.len() < 2 {
+                seating.add(hands);
+                continue;
+            }
+            let first = seating.teams.len();
+            seating.teams.resize(first + groups.len(), 1);
+            let seats = (first..).zip(groups).map(|(team, hand)| Seat { team, number: 0, hand });
+            seating.threads.push(seats.collect());
+        }
+        seating
+    }
+
+    fn add(&mut self, hands: Vec<Hand>) {
+        let team = self.teams.len();
+        self.teams.push(hands.len());
+        let seats = hands.into_iter().enumerate().map(|(number, hand)| vec![Seat { team, number, hand }]);
+        self.threads.extend(seats);
+    }
+
+    /// The thread with the least work; of several, the last.
+    pub(crate) fn least_busy(&self, shares: &[Share]) -> usize {
+        let load = |seats: &Vec<Seat>| seats.iter().map(|seat| weight(shares, &seat.hand)).fold(0, u64::saturating_add);
+        let threads = self.threads.iter().enumerate().map(|(thread, seats)| (load(seats), Reverse(thread)));
+        threads.min().map_or(0, |(_, Reverse(thread))| thread)
+    }
+}
+
+/// Deals partitions over at most `threads` threads.
 pub(crate) fn deal(shares: &[Share], threads: usize) -> Teams {
-    let groups = groups(shares);
+    let groups = groups(shares, 0..shares.len());
     let single = one_team(shares, threads);
     let limit = busiest(shares, &single).saturating_mul(PRICE + 1) / PRICE;
     let most = groups.len().min(threads);
@@ -42,19 +102,19 @@ pub(crate) fn deal(shares: &[Share], threads: usize) -> Teams {
     apart.into_iter().find(|teams| busiest(shares, teams) <= limit).unwrap_or(single)
 }
 
-/// Deals partitions over so many threads, which all wait for each other.
+/// Deals partitions over at most `threads` threads that form one team.
 pub(crate) fn one_team(shares: &[Share], threads: usize) -> Teams {
     let all: Hand = (0..shares.len()).collect();
     vec![team(shares, all, threads)]
 }
 
-/// A thread for each hand, in order.
-pub(crate) fn hands(teams: &Teams) -> impl Iterator<Item = &Hand> {
+/// The hands of all threads, in order.
+fn hands(teams: &Teams) -> impl Iterator<Item = &Hand> {
     teams.iter().flatten()
 }
 
-/// The weight of a hand.
-pub(crate) fn weight(shares: &[Share], hand: &[usize]) -> u64 {
+/// The total weight of a hand.
+fn weight(shares: &[Share], hand: &[usize]) -> u64 {
     hand.iter().fold(0, |sum, partition| shares[*partition].weight.saturating_add(sum))
 }
 
@@ -62,16 +122,17 @@ fn busiest(shares: &[Share], teams: &Teams) -> u64 {
     hands(teams).map(|hand| weight(shares, hand)).max().unwrap_or(0)
 }
 
-/// The partitions of each group.
-fn groups(shares: &[Share]) -> Vec<Hand> {
+/// The given partitions, by group.
+fn groups(shares: &[Share], partitions: impl IntoIterator<Item = usize>) -> Vec<Hand> {
     let mut groups = std::collections::BTreeMap::<usize, Hand>::new();
-    for (partition, share) in shares.iter().enumerate() {
-        groups.entry(share.group).or_default().push(partition);
+    for partition in partitions {
+        groups.entry(shares[partition].group).or_default().push(partition);
     }
     groups.into_values().collect()
 }
 
-/// So many teams of whole groups, each with its part of the threads; the first, which have most to do, get those left over.
+/// Deals whole groups to `teams` teams, each with its part of the threads. Left-over threads go to the first teams,
+/// which have the most work.
 fn several_teams(shares: &[Share], groups: &[Hand], threads: usize, teams: usize) -> Teams {
     let weights: Vec<u64> = groups.iter().map(|group| weight(shares, group)).collect();
     let mut dealt: Vec<Hand> = largest_first(&weights, teams)
@@ -83,14 +144,14 @@ fn several_teams(shares: &[Share], groups: &[Hand], threads: usize, teams: usize
     dealt.into_iter().enumerate().map(|(number, hand)| team(shares, hand, threads_of(number))).collect()
 }
 
-/// Deals the partitions of a team over its threads; there are no more threads than partitions.
+/// Deals the partitions of a team over its threads. Uses no more threads than there are partitions.
 fn team(shares: &[Share], partitions: Hand, threads: usize) -> Vec<Hand> {
     let weights: Vec<u64> = partitions.iter().map(|partition| shares[*partition].weight).collect();
     let dealt = largest_first(&weights, threads.clamp(1, partitions.len().max(1)));
     dealt.into_iter().map(|hand| hand.into_iter().map(|at| partitions[at]).collect()).collect()
 }
 
-/// Deals so many weights into hands: the largest first, of equal ones the first, each to the hand with the least.
+/// Deals weights into hands: the largest first, each to the hand with the least total. Equal weights keep their order.
 fn largest_first(weights: &[u64], hands: usize) -> Vec<Hand> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_key(|at| Reverse(weights[*at]));
@@ -135,9 +196,26 @@ mod tests {
         assert!(teams.iter().all(|team| team.len() == 1));
         let teams = deal(&shares, 12);
         assert_eq!(teams.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 3, 3], "{teams:?}");
-        // Three threads for four equal groups: whole groups would keep one thread twice as busy as the others.
+        // Three threads for four equal groups: with whole groups, one thread would have twice the work of the others.
         let teams = deal(&shares[1..], 3);
         assert_eq!(teams.len(), 1, "{teams:?}");
+    }
+
+    #[test]
+    fn a_thread_with_several_groups_to_itself_has_a_team_for_each() {
+        let shares: Vec<Share> = (0..5).map(|n| Share { weight: 1, group: n / 2 }).collect();
+        let hands = |seating: &Seating| -> Vec<Vec<(usize, usize, Hand)>> {
+            let seat = |seat: &Seat| (seat.team, seat.number, seat.hand.clone());
+            seating.threads.iter().map(|seats| seats.iter().map(seat).collect()).collect()
+        };
+        let alone = Seating::by_group(&shares, one_team(&shares, 1));
+        assert_eq!(alone.teams, [1, 1, 1]);
+        assert_eq!(hands(&alone), [[(0, 0, vec![0, 1]), (1, 0, vec![2, 3]), (2, 0, vec![4])]]);
+        let together = Seating::by_group(&shares, one_team(&shares, 2));
+        assert_eq!(together.teams, [2], "two threads that share groups run them window by window");
+        assert_eq!(hands(&together), [[(0, 0, vec![0, 2, 4])], [(0, 1, vec![1, 3])]]);
+        assert_eq!(Seating::whole(one_team(&shares, 1)).teams, [1]);
+        assert_eq!(together.least_busy(&shares), 1);
     }
 
     #[test]

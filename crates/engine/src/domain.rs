@@ -1,12 +1,16 @@
 //! A clock domain: the executor of its contexts.
 //!
-//! One cycle runs like this. What arrives at its start is delivered. Those run who asked for a pause of one cycle, in the
-//! order in which they asked; then those whose longer pause ends, in that order; then whoever has been woken, in that
-//! order, until nobody is left; then those who asked to [`settle`](crate::Context::settle), in the order of their names.
-//! Whoever those wake runs in the next cycle.
+//! The order within one cycle:
 //!
-//! The order of two contexts never depends on a third that has nothing to do with them: that is why statistics do not
-//! depend on how a model is cut into partitions.
+//! 1. Deliveries that arrive at its start.
+//! 2. Contexts that asked for a pause of one cycle, in the order in which they asked.
+//! 3. Contexts whose longer pause ends, in the order in which they asked.
+//! 4. Contexts that have been woken, in the order of their wake-ups, until none is left.
+//! 5. Contexts that asked to [`settle`](crate::Context::settle), in the order of their names. A context that they wake
+//!    runs in the next cycle.
+//!
+//! **Invariant**: the order of two contexts never depends on a third that does not interact with them. Therefore
+//! statistics do not depend on how a model is cut into partitions.
 
 use crate::{
     batch::Batch,
@@ -22,23 +26,23 @@ use std::{
     task::{Context as PollContext, Waker},
 };
 
-/// A context as its domain keeps it. With its name and its places in the batch and among the woken it takes 64 bytes.
+/// A context as its domain stores it. With its name and its entries in the batch and the ready list it takes 64 bytes.
 pub(crate) struct Slot {
-    /// What it runs, unless that is in the batch; [`nothing`] then, and when it has ended.
+    /// The context's task, unless that is in the batch. [`nothing`] while it is in the batch and after it has ended.
     parked: Task,
-    /// How many cycles it has not been busy: before it was born, and waiting for an eventcount. While it waits, less the
-    /// cycle in which that began.
+    /// Number of cycles in which the context was not busy: before its start, and while waiting for an eventcount.
+    /// During a wait, the cycle in which the wait began is subtracted.
     idle: u64,
     /// The next context in its list of the calendar.
     pub(crate) next: u32,
-    /// Whether it may rest for ever.
+    /// Whether the context may wait for ever.
     pub(crate) server: bool,
 }
 
-/// How many of the last wake-ups are looked at, to name those who take part in a livelock.
+/// How many of the last wake-ups are used to name the contexts of a livelock.
 const RESTLESS: usize = 1_000;
 
-/// What stands where no context is. It has no state, so it costs nothing.
+/// A placeholder where there is no context. It has no state, so it needs no allocation.
 pub(crate) fn nothing() -> Task {
     Box::pin(std::future::pending())
 }
@@ -46,7 +50,7 @@ pub(crate) fn nothing() -> Task {
 /// Why [`Domain::run`] came back before the last cycle it was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ran {
-    /// All cycles have run, or another domain may be earlier now.
+    /// All requested cycles have run, or another domain may be earlier now.
     On,
     /// More wake-ups within one cycle than the limit allows.
     Livelock,
@@ -54,15 +58,15 @@ pub(crate) enum Ran {
 
 pub(crate) struct Domain {
     pub(crate) core: Rc<Core>,
-    /// Those who run in the cycle after [`Core::now`].
+    /// The contexts that run in the cycle after [`Core::now`].
     batch: Batch,
     filing: Filing,
     free: Vec<u32>,
-    /// Who takes part in a cycle that does not end.
+    /// The contexts of a livelock.
     restless: BTreeSet<Name>,
     /// How many times a context has run.
     pub(crate) events: u64,
-    /// The same, cycle by cycle, since [`run`](Domain::run) was called last.
+    /// Variant of `events`, cycle by cycle, since the last call of [`run`](Domain::run).
     pub(crate) tally: Tally,
     /// Busy cycles of ended contexts.
     ended: BTreeMap<Name, u64>,
@@ -88,13 +92,13 @@ impl Domain {
         }
     }
 
-    /// The next cycle in which there is anything to do; `u64::MAX` if there is none.
+    /// The next cycle in which something is due; `u64::MAX` if there is none.
     pub(crate) fn next_cycle(&self) -> u64 {
         let next = self.filing.calendar.next().min(self.core.alarm.get()).min(self.core.ready_at.get());
         if self.batch.is_empty() { next } else { next.min(self.core.now.get() + 1) }
     }
 
-    /// Whether anything can still happen here by itself.
+    /// Whether anything can still happen here without new mail.
     pub(crate) fn is_live(&self) -> bool {
         let core = &self.core;
         !self.batch.is_empty()
@@ -104,7 +108,7 @@ impl Domain {
             || core.due.borrow().any(Due::is_live)
     }
 
-    /// Runs every cycle before `until`; `deliver` hands over what has arrived on a wire.
+    /// Runs every cycle before `until`; `deliver` delivers what has arrived on a wire.
     pub(crate) fn run(&mut self, until: u64, deliver: &dyn Fn(u32)) -> Ran {
         self.core.shared.domain.set(self.core.index);
         self.core.running.set(true);
@@ -150,8 +154,8 @@ impl Domain {
         Ran::On
     }
 
-    /// Delivers what is due at the start of cycle `now`: first what came over links, in the order (time, source,
-    /// sequence), then what this partition sent itself.
+    /// Delivers what is due at the start of cycle `now`: first mail from links, in the order (time, wire), then
+    /// deliveries and timeouts of this partition.
     #[cold]
     fn deliveries(&mut self, now: u64, deliver: &dyn Fn(u32)) {
         let core = Rc::clone(&self.core);
@@ -173,7 +177,7 @@ impl Domain {
         core.alarm.set(core.arrivals.borrow().next().min(core.due.borrow().next()));
     }
 
-    /// Runs those whose pause was longer than a cycle.
+    /// Runs the contexts whose pause was longer than one cycle.
     fn long_paused<const TRACE: bool>(&mut self, core: &Core, now: u64) {
         let (from_afar, mut id) = self.filing.calendar.take(now);
         self.events += from_afar.len() as u64;
@@ -188,7 +192,7 @@ impl Domain {
         }
     }
 
-    /// Runs whoever has been woken, until nobody is left.
+    /// Runs the woken contexts until none is left.
     #[inline(never)]
     fn woken<const TRACE: bool>(&mut self, core: &Core, now: u64) -> Ran {
         let mut poll_context = PollContext::from_waker(Waker::noop());
@@ -212,7 +216,7 @@ impl Domain {
         Ran::On
     }
 
-    /// Notes who was woken last in a cycle that does not end.
+    /// Records the contexts that were woken last in a cycle that does not end.
     #[cold]
     fn note_restless(&mut self, turns: usize) {
         let (names, ready) = (self.core.names.borrow(), self.core.ready.borrow());
@@ -220,8 +224,8 @@ impl Domain {
         self.restless.extend(last.iter().filter_map(|id| names.get(*id as usize)));
     }
 
-    /// Runs those who asked to settle, in the order of their names (those of one name in the order in which they asked).
-    /// Whoever they wake runs in the next cycle.
+    /// Runs the contexts that asked to settle, in the order of their names (contexts of one name in the order in which
+    /// they asked). A context that they wake runs in the next cycle.
     fn settled<const TRACE: bool>(&mut self, core: &Core, now: u64) {
         let mut settling = std::mem::take(&mut self.filing.settling);
         settling.sort_by_key(|id| core.names.borrow()[*id as usize]);
@@ -229,7 +233,7 @@ impl Domain {
         for id in settling {
             self.run_parked::<TRACE>(core, id, now);
         }
-        // Who asks to settle once more does so in the next cycle.
+        // A context that asks to settle again does so in the next cycle.
         if !core.ready.borrow().is_empty() || !self.filing.settling.is_empty() {
             core.ready_at.set(now + 1);
         }
@@ -252,7 +256,7 @@ impl Domain {
         self.filing.file::<TRACE>(core, id, now, ended, word);
     }
 
-    /// Gives the context that is to start next a place.
+    /// Gives the next context to start a slot.
     #[cold]
     fn install(&mut self, now: u64) -> u32 {
         let birth = self.core.born.borrow_mut().pop_front().expect("each birth is announced once");
@@ -274,7 +278,8 @@ impl Domain {
         id
     }
 
-    /// Lets a context that waits in [`EventCount::rest`](crate::EventCount::rest) tell what it needs. Nothing runs after this.
+    /// Lets a context that waits in [`EventCount::rest`](crate::EventCount::rest) report what it needs. The domain does
+    /// not run after this.
     pub(crate) fn explain(&mut self, id: u32) {
         let core = &self.core;
         core.shared.domain.set(core.index);
@@ -286,7 +291,7 @@ impl Domain {
         core.running.set(false);
     }
 
-    /// Frees the places of ended contexts and keeps their account.
+    /// Frees the slots of ended contexts and keeps their busy cycles.
     #[cold]
     fn bury(&mut self, now: u64) {
         for id in self.filing.ended.drain(..) {
@@ -296,7 +301,7 @@ impl Domain {
             *self.ended.entry(name).or_default() += now - slot.idle;
             self.free.push(id);
         }
-        // What an ended context held may have woken somebody when it was dropped.
+        // Dropping the task of an ended context may have woken other contexts.
         if !self.core.ready.borrow().is_empty() {
             self.core.ready_at.set(now + 1);
         }
@@ -310,7 +315,7 @@ impl Domain {
         &self.filing.slots[id as usize]
     }
 
-    /// The busy cycles of every context, living and ended, up to `cycle`; contexts of one name are added up.
+    /// The busy cycles of every context, living and ended, up to `cycle`. Contexts of one name are added up.
     pub(crate) fn busy(&self, cycle: u64) -> BTreeMap<Name, u64> {
         let mut busy = self.ended.clone();
         let (names, waiting) = (self.core.names.borrow(), self.waiting());
@@ -323,11 +328,11 @@ impl Domain {
         busy
     }
 
-    /// Starts the account of busy cycles anew at `cycle`.
+    /// Restarts the account of busy cycles at `cycle`.
     pub(crate) fn reset_busy(&mut self, cycle: u64) {
         self.ended.clear();
         let waiting = self.waiting();
-        // Who waits has not been busy since time began when its wait ends.
+        // A waiting context then counts as idle from cycle 0 until its wait ends.
         for (slot, waits) in self.filing.slots.iter_mut().zip(waiting) {
             slot.idle = if waits { 0 } else { cycle };
         }
@@ -348,21 +353,21 @@ impl Domain {
         waiting
     }
 
-    /// Who takes part in a cycle that does not end.
+    /// The contexts of a livelock.
     pub(crate) fn livelock(&self) -> impl Iterator<Item = Name> {
         self.restless.iter().copied()
     }
 }
 
-/// Where contexts are kept that do not run in every cycle, and the lists they are on.
+/// The contexts that do not run in every cycle, and the lists they are on.
 pub(crate) struct Filing {
     slots: Vec<Slot>,
     calendar: Calendar,
-    /// Who runs when this cycle has settled.
+    /// Contexts that run when this cycle has settled.
     settling: Vec<u32>,
-    /// Who has ended.
+    /// Contexts that have ended.
     ended: Vec<u32>,
-    /// What each context waits for and since when; kept only when a trace is taken.
+    /// What each context waits for and since when. Kept only when a trace is taken.
     waiting: Vec<(Name, u64)>,
 }
 
@@ -377,12 +382,13 @@ impl Filing {
         }
     }
 
-    /// Takes over a context that leaves the batch.
+    /// Stores the task of a context that leaves the batch.
     pub(crate) fn park(&mut self, task: Task, id: u32) {
         self.slots[id as usize].parked = task;
     }
 
-    /// Files a context that ran as it asked for. Who asked for a pause of one cycle is in the batch already.
+    /// Files a context that has run, according to its request. A context that asked for a pause of one cycle is in the
+    /// batch already.
     #[inline(always)]
     pub(crate) fn file<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64, ended: bool, word: u64) {
         if TRACE {
@@ -418,7 +424,7 @@ impl Filing {
         }
     }
 
-    /// Adds the wait of context `id`, which is over, to its idle time.
+    /// Adds the wait of context `id`, which has ended, to its idle time.
     #[inline]
     fn end_wait<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64) {
         let slot = &mut self.slots[id as usize];
@@ -453,7 +459,7 @@ mod tests {
 
     #[test]
     fn a_context_costs_its_future_and_at_most_64_bytes() {
-        // Its slot, its name, its place in the batch (task and number) and among the woken.
+        // Its slot, its name, its entry in the batch (task and number) and in the ready list.
         let batch = size_of::<Task>() + size_of::<u32>();
         let bytes = size_of::<Slot>() + size_of::<Name>() + batch + size_of::<u32>();
         assert!(bytes <= 64, "{bytes} bytes");

@@ -1,12 +1,14 @@
-//! What a model asks of its run, and when that takes effect: new regions of the statistics, and the end.
+//! Control requests of a model and when they take effect: new regions of the statistics, and the end of the run.
 //!
-//! What is asked for at time t takes effect at t + delay in all partitions ([`Model::control_delay`](crate::Model::control_delay)).
-//! No window is longer than the delay, so no partition has passed that time when all learn of it, and from then on a window ends
-//! there if it would pass it. The time of an edge follows from the model alone: neither from its cut, nor from threads or windows.
+//! A request made at time t takes effect at t + delay in all partitions
+//! ([`Model::control_delay`](crate::Model::control_delay)). No round is longer than the delay, so no partition has
+//! passed that time when all threads learn of the request. From then on a round ends there if it would pass it.
+//!
+//! **Invariant**: the time of an edge follows from the model alone, not from its cut, its threads or its windows.
 
 use crate::{core::Control, model::Outcome, time::Time};
 
-/// What happens at a time that has been stated.
+/// An event at a stated time.
 pub(crate) enum Edge {
     /// A region of this name begins.
     Region(String),
@@ -14,31 +16,31 @@ pub(crate) enum Edge {
     End(Outcome),
 }
 
-/// How the run is to end.
+/// How the run will end.
 struct Ending {
-    /// When that was asked for, or came about.
+    /// When the end was requested or its cause happened.
     asked: Time,
-    /// Of two at one time, the lower counts.
+    /// Of two endings at one time, the lower rank wins.
     rank: u8,
     outcome: Outcome,
 }
 
-/// Edges that have been asked for and have not taken effect. Each thread has all of them.
+/// Edges that have been requested and have not taken effect. Each thread has a full copy.
 pub(crate) struct Edges {
     delay: Time,
     until: Time,
-    /// Each with the time at which it begins; the earliest last.
+    /// Each region with the time at which it begins; the earliest is last.
     regions: Vec<(Time, String)>,
     ending: Option<Ending>,
 }
 
 impl Edges {
-    /// For a run that goes on until `until` at most.
+    /// For a run that ends at `until` at the latest.
     pub(crate) fn new(delay: Time, until: Time) -> Edges {
         Edges { delay, until, regions: Vec::new(), ending: None }
     }
 
-    /// The model has asked for something.
+    /// Adds a control request.
     pub(crate) fn ask(&mut self, asked: Time, control: &Control) {
         match control {
             Control::Region(name) if asked + self.delay < self.until => {
@@ -54,7 +56,7 @@ impl Edges {
         }
     }
 
-    /// The run is to end so. What happened first counts; of two at one time, the one of lower rank.
+    /// Ends the run with this outcome. The earliest request wins; of two at one time, the one of lower rank.
     pub(crate) fn over(&mut self, asked: Time, rank: u8, outcome: &Outcome) {
         let before = |ending: &Ending| {
             (ending.asked, ending.rank, ending.outcome.to_string()) <= (asked, rank, outcome.to_string())
@@ -64,12 +66,12 @@ impl Edges {
         }
     }
 
-    /// How the run is to end, if it ends before that has been asked to take effect.
+    /// Takes the outcome, if an end has been requested, without waiting for the time at which it takes effect.
     pub(crate) fn outcome(&mut self) -> Option<Outcome> {
         self.ending.take().map(|ending| ending.outcome)
     }
 
-    /// When the next edge takes effect. A run that was asked to end does so before its time limit.
+    /// When the next edge takes effect. An end that was requested takes effect before the run's time limit.
     pub(crate) fn next(&self) -> Time {
         self.next_region().min(self.end())
     }
@@ -82,13 +84,13 @@ impl Edges {
         self.ending.as_ref().map_or(Time::NEVER, |ending| (ending.asked + self.delay).min(self.until))
     }
 
-    /// Takes the next edge, if it is not later than `by`, with its time.
+    /// Takes the next edge with its time, if it is not later than `by`.
     pub(crate) fn take(&mut self, by: Time) -> Option<(Time, Edge)> {
         let time = self.next();
         if time == Time::NEVER || time > by {
             return None;
         }
-        // A region that begins with the end of the run is there, and empty.
+        // A region that begins together with the end of the run exists, and is empty.
         if self.next_region() == time {
             return self.regions.pop().map(|(_, name)| (time, Edge::Region(name)));
         }

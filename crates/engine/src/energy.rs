@@ -1,10 +1,9 @@
-//! Energy, as `[giles]` section 2.3.2 accounts for it: a passive part that goes with time and an active
-//! part that goes with what an element does, added up for any part of the system by its path
-//! ([`Statistics::energy`](crate::Statistics::energy)).
+//! Energy, as `[giles]` section 2.3.2 accounts for it: a passive part proportional to time and an active part for each
+//! event. [`Statistics::energy`](crate::Statistics::energy) adds both up for any part of the system, by its path.
 //!
-//! The thesis charges the passive part for cycles spent waiting and folds leakage of busy cycles into the active profile.
-//! Here leakage goes on in every cycle and an event costs only what it adds, which is how published per-event figures are
-//! given. Energy is a whole number of femtojoules, so that sums do not depend on their order.
+//! The thesis charges the passive part for cycles spent waiting and includes leakage of busy cycles in the active
+//! profile. Here leakage is charged in every cycle and an event costs only what it adds, as published per-event figures
+//! are given. Energy is a whole number of femtojoules, so that sums do not depend on their order.
 
 use crate::{core::Core, stats::Value, time::Time};
 use std::{cell::Cell, rc::Rc};
@@ -14,7 +13,7 @@ use std::{cell::Cell, rc::Rc};
 pub struct Energy(pub(crate) Rc<Account>);
 
 impl Energy {
-    /// Charges so many femtojoules for something that happened.
+    /// Charges `femtojoules` for an event.
     #[inline]
     pub fn spend(&self, femtojoules: u64) {
         self.0.active.set(self.0.active.get() + femtojoules);
@@ -23,7 +22,7 @@ impl Energy {
 
 pub(crate) struct Account {
     core: Rc<Core>,
-    /// Femtojoules a cycle.
+    /// Femtojoules per cycle.
     passive: u64,
     active: Cell<u64>,
     /// The cycle in which this region began.

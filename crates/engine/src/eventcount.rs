@@ -1,9 +1,9 @@
-//! Eventcounts: how one context tells another that something has happened.
+//! Eventcounts: how one context signals an event to another.
 //!
-//! An eventcount counts advances and never goes back (Reed and Kanodia's, as KnightSim uses them:
-//! `[giles]`, algorithms 2.5 and 2.6). A context waits until the count reaches a value; if it already
-//! has, the wait is over at once, so no wake-up can be lost. Several contexts may wait for one eventcount: an advance
-//! wakes those it satisfies, in the order in which they began to wait, and they run in the same cycle.
+//! An eventcount counts advances and never goes back (Reed and Kanodia's, as KnightSim uses them: `[giles]`, algorithms
+//! 2.5 and 2.6). A context waits until the count reaches a value. If the count has already reached it, the wait ends at
+//! once, so no wake-up can be lost. Several contexts may wait for one eventcount. An advance wakes the waiters it
+//! satisfies, in the order in which they began to wait, and they run in the same cycle.
 
 use crate::{
     core::{Core, Due, Moment, Shared, request},
@@ -23,9 +23,9 @@ const NOBODY: u32 = u32::MAX;
 /// What it means that a context waits for this eventcount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It has nothing to do until work comes: the usual rest of a server.
+    /// It is idle until work comes: the normal state of a server.
     Work,
-    /// It has something to do and is held up: by a full queue, by an answer that is not there yet.
+    /// It has work and is blocked, for example by a full queue or a pending reply.
     Resource,
 }
 
@@ -39,27 +39,27 @@ pub(crate) struct Inner {
     pub(crate) name: Name,
     pub(crate) reason: Reason,
     count: Cell<u64>,
-    /// The smallest value that anybody waits for; `u64::MAX` if nobody does.
+    /// The smallest value that a context waits for; `u64::MAX` if none waits.
     threshold: Cell<u64>,
-    /// The only waiter, if there is only one and it waits without a limit: the case that must be quick.
+    /// The only waiter, if there is exactly one and its wait has no limit: the fast path.
     single: Cell<u32>,
-    /// Since when the only waiter waits.
+    /// The cycle in which the only waiter began to wait.
     single_since: Cell<u64>,
     waiters: RefCell<Vec<Waiter>>,
-    /// How many timed waits there have been; the number of the last.
+    /// Number of timed waits so far; also the number of the last one.
     timed: Cell<u64>,
     /// The last four advances, the newest at `count % 4`.
     recent: [Record; 4],
-    /// Who will advance it next, if its owner knows; else [`Name::ROOT`].
+    /// The context expected to advance it next, if known; else [`Name::ROOT`].
     pub(crate) expected: Cell<Name>,
     /// The wire of a link that advances it, if one does.
     pub(crate) wire: Cell<Option<u32>>,
-    /// Whether those who wait here can be asked what they need.
+    /// Whether the waiters can be asked what they need.
     pub(crate) explains: Cell<bool>,
 }
 
-/// A moment taken down. Field by field: copied as a whole it would go through memory in pieces of other sizes, which the
-/// processor can't forward from a store to a load.
+/// A recorded moment. The fields are separate cells: copied as a whole, the moment would be stored and loaded in pieces
+/// of different sizes, which defeats the processor's store-to-load forwarding.
 struct Record {
     who: Cell<Name>,
     domain: Cell<u32>,
@@ -88,10 +88,10 @@ impl Record {
 #[derive(Clone, Copy)]
 pub(crate) struct Waiter {
     pub(crate) id: u32,
-    /// Since which cycle.
+    /// The cycle in which the wait began.
     pub(crate) since: u64,
     value: u64,
-    /// The number of its timed wait; 0 if it waits without a limit.
+    /// The number of its timed wait; 0 for a wait without a limit.
     timed: u64,
 }
 
@@ -116,14 +116,15 @@ impl EventCount {
         EventCount(inner)
     }
 
-    /// How often it has been advanced.
+    /// The number of advances so far.
     #[inline]
     pub fn count(&self) -> u64 {
         self.0.count.get()
     }
 
-    /// Counts one more and wakes whoever waited for that. May be called by a context of any domain of the partition:
-    /// who is woken runs in this cycle if it belongs to the running domain, else at its next clock edge.
+    /// Increments the count and wakes the contexts that waited for the new value. A context of any domain of the
+    /// partition may call it. A woken context runs in this cycle if it belongs to the running domain, else at its next
+    /// clock edge.
     #[inline]
     pub fn advance(&self) {
         self.0.advance();
@@ -137,29 +138,30 @@ impl EventCount {
 
     /// Waits for the next advance.
     ///
-    /// Nothing is lost between a look at the world and this call, as no other context runs in between:
-    /// `while !ready() { arrivals.next().await }` is right.
+    /// No advance is lost between checking a condition and this call, because no other context runs in between: `while
+    /// !ready() { arrivals.next().await }` is correct.
     #[inline]
     pub fn next(&self) -> Wait<'_> {
         self.wait(self.count() + 1)
     }
 
-    /// Waits until the count is at least `value`, as [`wait`](EventCount::wait) does, and says `false` then. It says `true` when a
-    /// report on a run that does not get on is made: the context should tell what it [needs](crate::Context::needs), if anything,
-    /// and wait again. `while bell.rest(value).await { self.explain(&cx) }` does so.
+    /// Waits until the count is at least `value`, as [`wait`](EventCount::wait) does, and then returns `false`. Returns
+    /// `true` when a report on a stuck run is being made: the context should then state its
+    /// [needs](crate::Context::needs), if any, and wait again, as in `while bell.rest(value).await { self.explain(&cx)
+    /// }`.
     #[inline]
     pub fn rest(&self, value: u64) -> Rest<'_> {
         Rest { wait: self.wait(value), asked: self.0.core.shared.explaining.get() }
     }
 
-    /// Waits until the count is at least `value`, but no longer than `limit` cycles. Says whether the count got there.
-    /// A limit of 0 only looks.
+    /// Waits until the count is at least `value`, but at most `limit` cycles. Returns whether the count got there. A
+    /// limit of 0 only checks.
     pub fn wait_for(&self, value: u64, limit: impl Into<Cycles>) -> WaitFor<'_> {
         WaitFor { eventcount: self, value, limit: limit.into().0, waiter: NOBODY }
     }
 }
 
-/// Keeps the new eventcount where a report can find it; forgets dead ones now and then.
+/// Registers the new eventcount for reports, and removes dead ones when the list is full.
 fn register(shared: &Shared, inner: &Rc<Inner>) {
     let mut all = shared.eventcounts.borrow_mut();
     if all.len() == all.capacity() {
@@ -176,7 +178,7 @@ impl Inner {
         self.advance_by(self.core.running());
     }
 
-    /// Counts one more, which `moment` brought about.
+    /// Increments the count; `moment` says which context caused it and when.
     #[inline(always)]
     pub(crate) fn advance_by(&self, moment: Moment) {
         let count = self.count.get() + 1;
@@ -193,7 +195,7 @@ impl Inner {
         }
     }
 
-    /// Counts one more; who did it is taken down only if somebody waits.
+    /// Increments the count, recording the cause only if a context waits.
     #[inline]
     pub(crate) fn advance_unseen(&self) {
         if self.threshold.get() == u64::MAX {
@@ -203,7 +205,7 @@ impl Inner {
         }
     }
 
-    /// Whether anybody waits.
+    /// Whether a context waits.
     pub(crate) fn is_awaited(&self) -> bool {
         self.threshold.get() != u64::MAX
     }
@@ -221,7 +223,7 @@ impl Inner {
         self.threshold.set(waiters.iter().map(|waiter| waiter.value).min().unwrap_or(u64::MAX));
     }
 
-    /// Puts the running context down as waiting for `value` and says which it is.
+    /// Registers the running context as waiting for `value` and returns its number.
     #[inline]
     fn register(&self, value: u64) -> u32 {
         let id = self.enter();
@@ -235,14 +237,14 @@ impl Inner {
         id
     }
 
-    /// Puts the running context down as waiting for `value` in a wait with a limit, the `timed`-th of this eventcount.
+    /// Registers the running context for a timed wait for `value`, number `timed` of this eventcount.
     fn register_timed(&self, value: u64, timed: u64) -> u32 {
         let id = self.enter();
         self.queue_up(Waiter { id, since: self.core.now.get(), value, timed });
         id
     }
 
-    /// Posts the wait of the running context, which must belong to this domain, and says which it is.
+    /// Posts the wait of the running context, which must belong to this domain, and returns its number.
     #[inline]
     fn enter(&self) -> u32 {
         if !self.core.running.get() {
@@ -261,7 +263,7 @@ impl Inner {
         self.threshold.set(self.threshold.get().min(waiter.value));
     }
 
-    /// Takes the only waiter out, if there is only one and it waits without a limit.
+    /// Removes the only waiter, if there is exactly one and its wait has no limit.
     fn take_single(&self) -> Option<Waiter> {
         let id = self.single.replace(NOBODY);
         (id != NOBODY).then(|| Waiter { id, since: self.single_since.get(), value: self.threshold.get(), timed: 0 })
@@ -276,7 +278,7 @@ impl Inner {
         )
     }
 
-    /// Takes context `id` off the list, if it is there.
+    /// Removes context `id` from the waiters, if it is there.
     fn withdraw(&self, id: u32) {
         if self.single.get() == id {
             self.single.set(NOBODY);
@@ -290,7 +292,7 @@ impl Inner {
         }
     }
 
-    /// The limit of timed wait `number` is reached: wakes whoever still waits so.
+    /// Timed wait `number` has reached its limit: wakes its context if that still waits.
     pub(crate) fn time_out(&self, number: u64) {
         let waiter = self.waiters.borrow().iter().find(|waiter| waiter.timed == number).copied();
         if let Some(waiter) = waiter {
@@ -299,12 +301,12 @@ impl Inner {
         }
     }
 
-    /// Whether timed wait `number` goes on.
+    /// Whether timed wait `number` is still pending.
     pub(crate) fn is_timed(&self, number: u64) -> bool {
         self.waiters.borrow().iter().any(|waiter| waiter.timed == number)
     }
 
-    /// Who waits, in order.
+    /// The waiters, in order.
     pub(crate) fn waiters(&self) -> Vec<Waiter> {
         let single = self.take_single();
         if let Some(waiter) = single {
@@ -313,7 +315,7 @@ impl Inner {
         single.into_iter().chain(self.waiters.borrow().iter().copied()).collect()
     }
 
-    /// How often it has been advanced, and the last advances, the oldest first.
+    /// The number of advances, and the last four of them, oldest first.
     pub(crate) fn history(&self) -> (u64, Vec<Moment>) {
         let count = self.count.get();
         let known = (count.saturating_sub(3).max(1)..=count).map(|n| self.recent[(n % 4) as usize].moment());
@@ -326,7 +328,7 @@ impl Inner {
 pub struct Wait<'a> {
     eventcount: &'a EventCount,
     value: u64,
-    /// The context that is down as waiting, if one is.
+    /// The context registered as waiting, if any.
     waiter: u32,
 }
 
@@ -345,7 +347,7 @@ impl Future for Wait<'_> {
 }
 
 impl Drop for Wait<'_> {
-    /// A wait that is given up is forgotten: a later advance wakes nobody for it.
+    /// Withdraws a wait that is dropped before its end: no later advance wakes a context for it.
     #[inline]
     fn drop(&mut self) {
         if self.waiter != NOBODY {
@@ -358,7 +360,7 @@ impl Drop for Wait<'_> {
 #[must_use = "a wait does nothing unless it is awaited"]
 pub struct Rest<'a> {
     wait: Wait<'a>,
-    /// Whether the report that is being made has been told already.
+    /// Whether the report being made has already asked this context.
     asked: bool,
 }
 
@@ -378,7 +380,7 @@ impl Future for Rest<'_> {
     }
 }
 
-/// Forgets a wait of context `id`, and its request if it posted that in this very poll.
+/// Withdraws a wait of context `id`, and its request if it was posted in this very poll.
 #[cold]
 fn give_up(inner: &Inner, id: u32) {
     let core = &inner.core;
@@ -395,7 +397,7 @@ pub struct WaitFor<'a> {
     eventcount: &'a EventCount,
     value: u64,
     limit: u64,
-    /// The context that is down as waiting, if one is.
+    /// The context registered as waiting, if any.
     waiter: u32,
 }
 
@@ -405,7 +407,7 @@ impl Future for WaitFor<'_> {
     fn poll(mut self: Pin<&mut Self>, _: &mut PollContext<'_>) -> Poll<bool> {
         let inner = &self.eventcount.0;
         let there = inner.count.get() >= self.value;
-        // The second poll comes when the count is there or the time is up: either way the wait is over.
+        // The second poll comes when the count has arrived or the limit is reached: either way the wait is over.
         if there || self.limit == 0 || self.waiter != NOBODY {
             self.waiter = NOBODY;
             return Poll::Ready(there);

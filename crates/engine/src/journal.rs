@@ -1,9 +1,9 @@
-//! A journal: what elements of a model tell an auditor outside it.
+//! A journal: what elements of a model report to an auditor outside the model.
 //!
-//! A link takes part in a run: it has a latency, its mail begins windows, contexts wait at its ends. A journal does not. What elements
-//! write into it during a round is read while the next one runs, outside simulated time, and nothing in the model can read it. So a run
-//! with an auditor is the run without one, to the cycle and to the byte. What an auditor finds ends the run, at the same round in
-//! every run, whatever the number of threads.
+//! A link takes part in a run: it has a latency, its mail starts windows, contexts wait at its ends. A journal does
+//! not. The auditor reads the entries of a round while the next round runs, outside simulated time, and nothing in the
+//! model can read them. So a run with an auditor equals the run without one, to the cycle and to the byte. An auditor's
+//! finding ends the run, in the same round for any number of threads.
 
 use crate::{context::Scope, core::Core, time::Time};
 use std::{
@@ -12,25 +12,25 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Something that was written into a journal.
+/// An entry of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<T> {
-    /// When.
+    /// When it was written.
     pub time: Time,
-    /// By which pen.
+    /// The number of the pen that wrote it.
     pub source: u32,
-    /// What.
+    /// The content.
     pub item: T,
 }
 
-/// Reads a journal and says what is wrong.
+/// Reads a journal and reports errors.
 pub trait Auditor<T>: Send {
-    /// Takes what was written in a round, in the order of times, at one time in the order of sources, and of one source in the
-    /// order in which it wrote. An error ends the run as failed, at that time.
+    /// Reads the entries of a round, ordered by time, then by source, then in the order of writing. An error ends the
+    /// run as failed, at the time it states.
     fn audit(&mut self, entries: &mut dyn Iterator<Item = Entry<T>>) -> Result<(), (Time, String)>;
 }
 
-/// One round's entries are written while the last one's are read.
+/// Double-buffered entries: one round's are written while the previous one's are read.
 struct Pages<T>([Mutex<Vec<Entry<T>>>; 2]);
 
 impl<T> Pages<T> {
@@ -39,7 +39,7 @@ impl<T> Pages<T> {
     }
 }
 
-/// A journal of a model; [`Model::audit`](crate::Model::audit) says who reads it.
+/// A journal of a model; [`Model::audit`](crate::Model::audit) sets its auditor.
 pub struct Journal<T>(Arc<Pages<T>>);
 
 impl<T> Default for Journal<T> {
@@ -54,7 +54,7 @@ impl<T> Clone for Journal<T> {
     }
 }
 
-/// Writes into a journal; made by [`Scope::pen`]. Clones are one source.
+/// Writes into a journal; made by [`Scope::pen`]. Clones share one source number.
 pub struct Pen<T>(Rc<Inner<T>>);
 
 impl<T> Clone for Pen<T> {
@@ -67,7 +67,7 @@ struct Inner<T> {
     journal: Journal<T>,
     source: u32,
     core: Rc<Core>,
-    /// Of this round.
+    /// The entries of this round.
     entries: RefCell<Vec<Entry<T>>>,
     own: Weak<Inner<T>>,
 }
@@ -80,7 +80,7 @@ impl<T: Send + 'static> Pen<T> {
         Pen(Rc::new_cyclic(inner))
     }
 
-    /// Writes something down, as of now.
+    /// Writes an entry with the current time.
     pub fn write(&self, item: T) {
         let Inner { source, core, entries, own, .. } = &*self.0;
         let mut entries = entries.borrow_mut();
@@ -91,9 +91,9 @@ impl<T: Send + 'static> Pen<T> {
     }
 }
 
-/// A pen that has written something in this round.
+/// A pen that has written in this round.
 pub(crate) trait Written {
-    /// Hands that over to the journal.
+    /// Passes its entries to the journal.
     fn hand_over(&self, parity: usize);
 }
 
@@ -105,11 +105,11 @@ impl<T> Written for Inner<T> {
 
 /// A journal with its auditor.
 pub(crate) trait Audit: Send {
-    /// Reads what was written in the last round of this parity; an error has the auditor's name.
+    /// Reads the entries of the last round of this parity; an error carries the auditor's name.
     fn read(&mut self, parity: usize) -> Result<(), Finding>;
 }
 
-/// What an auditor has found.
+/// An error that an auditor has found.
 #[derive(Clone)]
 pub(crate) struct Finding {
     pub(crate) time: Time,
@@ -121,7 +121,7 @@ struct Audited<T, A> {
     name: String,
     journal: Journal<T>,
     auditor: A,
-    /// Kept for its room.
+    /// Kept between rounds to reuse its allocation.
     page: Vec<Entry<T>>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn audited<T: Send + 'static>(
 impl<T: Send, A: Auditor<T>> Audit for Audited<T, A> {
     fn read(&mut self, parity: usize) -> Result<(), Finding> {
         self.journal.0.with(parity, |page| std::mem::swap(page, &mut self.page));
-        // What one source wrote is in order already: only a stable sort keeps it so.
+        // The entries of one source are in order already; a stable sort keeps them so.
         self.page.sort_by_key(|entry| (entry.time, entry.source));
         let found = self.auditor.audit(&mut self.page.drain(..));
         found.map_err(|(time, message)| Finding { time, auditor: self.name.clone(), message })

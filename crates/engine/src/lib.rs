@@ -1,10 +1,10 @@
 //! A discrete-event engine whose events are hardware contexts.
 //!
-//! Hardware is written the way it works: one [`Context`] per element, an `async` function that waits for work, does it,
-//! and [pauses](Context::pause) for as long as that takes. While it pauses nobody else gets its service, so occupancy and
-//! contention come by themselves. Contexts tell each other what has happened through [`EventCount`]s, [`Queue`]s and
-//! ports. The idea is KnightSim's (`[giles chapter 2]`); its stacks are replaced by state machines
-//! that the compiler makes of `async` functions.
+//! Each hardware element is one [`Context`]: an `async` function that waits for work, does it, and
+//! [pauses](Context::pause) for as long as that takes. While it pauses it serves no other request, so occupancy and
+//! contention need no extra code. Contexts signal each other through [`EventCount`]s, [`Queue`]s and ports. The idea is
+//! KnightSim's (`[giles chapter 2]`); its stacks are replaced by the state machines that the compiler makes of `async`
+//! functions.
 //!
 //! ```
 //! use engine::{Hertz, Model, Outcome, RunOptions};
@@ -40,11 +40,13 @@
 //!
 //! The rules, in short:
 //!
-//! - Within a cycle, those run first who paused for one cycle, then those whose longer pause ends, each in the order in
-//!   which they asked; whom an eventcount wakes runs after that, in the same cycle.
-//! - A context waits for one thing at a time. A `select` or `join` inside a context is refused with a panic that says so.
-//! - [`Context::settle`] runs after everything else in the cycle; whom it wakes then runs in the next.
-//! - When nothing can run and somebody is held up, the run ends with a [`WaitReport`].
+//! - Within a cycle, contexts that paused for one cycle run first, then contexts whose longer pause ends, each in the
+//!   order in which they asked. Contexts woken by an eventcount run after that, in the same cycle.
+//! - A context waits for one thing at a time. A `select` or `join` inside a context is refused with a panic that says
+//!   so.
+//! - [`Context::settle`] resumes after everything else in the cycle. A context woken from then on runs in the next
+//!   cycle.
+//! - When nothing can run and a context is blocked, the run ends with a [`WaitReport`].
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,9 +1,11 @@
 //! Links: wires along which a model may be cut into partitions.
 //!
-//! What is sent on a link travels as mail: it is collected during a window and handed over when the window ends, whether
-//! the other end lies in the same partition or in another; between teams of threads it is handed over when the round ends. As no
-//! window or round is longer than the shortest link that mail goes over at its end, nothing comes late, and a cut changes nothing:
-//! deliveries come in the order (time, source, sequence). Credits travel back the same way, with the same latency.
+//! An item sent on a link travels as mail: it is collected during a window and handed over when the window ends,
+//! whether the other end lies in the same partition or in another. Between teams of threads it is handed over when the
+//! round ends. No window or round is longer than the shortest link whose mail is handed over at its end, so no mail
+//! comes late. Credits travel back the same way, with the same latency.
+//!
+//! **Invariant**: a cut changes nothing; deliveries come in the order (time, source, sequence).
 
 use crate::{
     context::Scope,
@@ -20,23 +22,23 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-/// A wire that may be cut.
+/// A wire along which a model may be cut.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSpec {
-    /// From the end of serialisation until the item can be received: as long as that, the partitions at its ends can run without
-    /// each other.
+    /// From the end of serialisation until the item can be received. The partitions at the two ends can run
+    /// independently for this long.
     pub latency: Time,
-    /// How many items of each lane may be under way or waiting at the other end.
+    /// Maximum number of items of each lane in flight or waiting at the receiving end.
     pub capacity: usize,
-    /// How many bytes go onto the wire in a cycle of the sender; `None`: any number.
+    /// Bandwidth of the wire in bytes per cycle of the sender; `None`: unlimited.
     pub bytes_per_cycle: Option<u64>,
 }
 
-/// What both ends of a link share.
+/// The state that both ends of a link share.
 struct Cable<T> {
     name: String,
     spec: LinkSpec,
-    /// The number of the link; its wires are twice that (items) and one more (credits).
+    /// The number of the link. Wire 2n carries its items, wire 2n + 1 its credits.
     number: u32,
     items: Mailbox<(Time, Lane, T)>,
     credits: Mailbox<(Time, Lane)>,
@@ -45,7 +47,7 @@ struct Cable<T> {
     receiver: OnceLock<usize>,
 }
 
-/// Mail of one wire: one window's is written while the last one's is read.
+/// The mail of one wire, double-buffered: one window's is written while the previous one's is read.
 struct Mailbox<M>([Mutex<Vec<M>>; 2]);
 
 impl<M> Mailbox<M> {
@@ -58,10 +60,10 @@ impl<M> Mailbox<M> {
     }
 }
 
-/// The sending end of a link, to be taken to the partition that sends ([`Scope::sender`]).
+/// The sending end of a link; pass it to [`Scope::sender`] in the partition that sends.
 pub struct LinkSender<T>(Arc<Cable<T>>);
 
-/// The receiving end of a link, to be taken to the partition that receives ([`Scope::receiver`]).
+/// The receiving end of a link; pass it to [`Scope::receiver`] in the partition that receives.
 pub struct LinkReceiver<T>(Arc<Cable<T>>);
 
 impl<T> Cable<T> {
@@ -94,21 +96,21 @@ pub(crate) fn link<T: Send + 'static>(
 
 /// A wire with mail to hand over.
 pub(crate) trait Outgoing {
-    /// The partition that its mail is for.
+    /// The partition that receives its mail.
     fn to(&self) -> usize;
-    /// Hands the mail over; `end` is when the round ends.
+    /// Hands the mail over; `end` is the end of the round.
     fn hand_over(&self, parity: usize, end: Time) -> Sent;
 }
 
 /// Mail that has been handed over.
 pub(crate) struct Sent {
-    /// The partition and the wire it is for.
+    /// The receiving partition and the wire.
     pub(crate) to: usize,
     pub(crate) wire: u32,
     pub(crate) arrives: Arrives,
 }
 
-/// When the first of some mail arrives, and the first of what does not arrive in this round.
+/// When the first message arrives, and when the first one arrives that does not arrive in this round.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrives {
     pub(crate) first: Time,
@@ -123,9 +125,9 @@ impl Arrives {
     }
 }
 
-/// A wire on which mail comes.
+/// The receiving side of a wire.
 pub(crate) trait Incoming {
-    /// Takes the mail of the last window in: every arrival is put down in the receiver's agenda.
+    /// Takes in the mail of the last window: schedules every arrival in the receiver's agenda.
     fn take_in(&self, parity: usize, window: Time);
     /// Delivers the next arrival.
     fn deliver(&self);
@@ -134,9 +136,9 @@ pub(crate) trait Incoming {
 /// The ends of links that lie in a partition.
 #[derive(Default)]
 pub(crate) struct LinkEnds {
-    /// By the number of the wire.
+    /// By wire number.
     incoming: Vec<Option<Rc<dyn Incoming>>>,
-    /// For reports: the wires that start here, and who puts mail on each.
+    /// For reports: the wires that start here, and the context that puts mail on each.
     pub(crate) bringers: Vec<(u32, Rc<Cell<Name>>)>,
 }
 
@@ -161,14 +163,14 @@ struct Staging<M> {
 }
 
 impl<M> Staging<M> {
-    /// For the wire that starts in `shared`.
+    /// For a wire that starts in `shared`.
     fn new(shared: &Shared, wire: u32) -> Staging<M> {
         let bringer = Rc::new(Cell::new(Name::ROOT));
         shared.ends.borrow_mut().bringers.push((wire, Rc::clone(&bringer)));
         Staging { mail: RefCell::default(), bringer }
     }
 
-    /// Stages `message`; the wire is put on the partition's list if this is the first of the window.
+    /// Stages `message`. The first message of a window adds the wire to the partition's list of outgoing wires.
     fn put<W: Outgoing + 'static>(&self, core: &Core, message: M, wire: &Weak<W>) {
         self.bringer.set(core.running().who);
         let mut mail = self.mail.borrow_mut();
@@ -182,7 +184,7 @@ impl<M> Staging<M> {
         let mut mail = self.mail.borrow_mut();
         let first = mail.first().map_or(Time::NEVER, &arrives);
         let beyond = match first < end {
-            // What is sent later never arrives earlier.
+            // Messages on one wire arrive in the order in which they were sent.
             true => mail.get(mail.partition_point(|message| arrives(message) < end)).map_or(Time::NEVER, &arrives),
             false => first,
         };
@@ -194,7 +196,7 @@ impl<M> Staging<M> {
     }
 }
 
-/// At the sender: items go out.
+/// Sender's side: items go out.
 struct ItemsOut<T> {
     cable: Arc<Cable<T>>,
     core: Rc<Core>,
@@ -234,7 +236,7 @@ impl<T> Outgoing for ItemsOut<T> {
     }
 }
 
-/// At the receiver: items come in.
+/// Receiver's side: items come in.
 struct ItemsIn<T> {
     cable: Arc<Cable<T>>,
     inlet: Inlet<T>,
@@ -258,7 +260,7 @@ impl<T> Incoming for ItemsIn<T> {
     }
 }
 
-/// At the receiver: credits go out.
+/// Receiver's side: credits go out.
 struct CreditsOut<T> {
     cable: Arc<Cable<T>>,
     core: Rc<Core>,
@@ -288,24 +290,24 @@ impl<T> Outgoing for CreditsOut<T> {
     }
 }
 
-/// At the sender: credits come in. As long as there is room nobody looks at them, so they are put down in the agenda only
-/// while somebody waits for one; otherwise they are collected when room has become short.
+/// Sender's side: credits come in. While a context waits for a credit, arrivals are scheduled in the agenda. Otherwise
+/// they are collected only when a sender finds no credit left, which saves events.
 struct CreditsIn<T> {
     cable: Arc<Cable<T>>,
     core: Rc<Core>,
     room: [Credits; 3],
-    /// Credits that have not been handed out, and the cycles of their arrival.
+    /// Credits that have not been released yet, with the cycles of their arrival.
     returning: RefCell<VecDeque<(u64, Time, Lane)>>,
-    /// How many of them, from the first on, are in the agenda.
+    /// How many of them, from the front, are scheduled in the agenda.
     put_down: Cell<usize>,
-    /// Whether somebody waits for one: to look at those who could would mean to look at all lanes, for every credit. And whether
-    /// somebody may at any time.
+    /// `expected`: a context waits for a credit (a flag, because checking the waiters would mean checking all lanes for
+    /// every credit). `always`: a context may wait at any time.
     expected: Cell<bool>,
     always: Cell<bool>,
 }
 
 impl<T> CreditsIn<T> {
-    /// Hands out what has come by now.
+    /// Releases the credits that have arrived by now.
     fn collect(&self) {
         let mut returning = self.returning.borrow_mut();
         while self.put_down.get() == 0
@@ -313,12 +315,12 @@ impl<T> CreditsIn<T> {
             && cycle <= self.core.cycle()
         {
             returning.pop_front();
-            // The link has brought it, not the context that looks for it now.
+            // The cause is the link, not the context that collects the credit now.
             self.room[lane as usize].release_by(Moment { who: Name::ROOT, domain: self.core.index, cycle });
         }
     }
 
-    /// From now on each is handed out as it comes, until all that are under way have come.
+    /// From now on each credit is released on arrival, until none is in flight.
     fn expect(&self) {
         self.expected.set(true);
         let returning = self.returning.borrow();
@@ -360,7 +362,7 @@ impl<T> Incoming for CreditsIn<T> {
     }
 }
 
-/// Puts an arrival down in the agenda of a domain for `cycle`; `now` is the earliest cycle that is still to come.
+/// Schedules an arrival in the agenda of a domain for `cycle`; `now` is the earliest cycle that has not run yet.
 fn put_down(core: &Core, now: u64, cycle: u64, time: Time, wire: u32) {
     core.arrivals.borrow_mut().insert(Arrival { time, wire }, now, cycle);
     core.alarm.set(core.alarm.get().min(cycle));
@@ -408,12 +410,12 @@ impl<T: Send + 'static> LinkReceiver<T> {
     }
 }
 
-/// A link, to ask where its ends are.
+/// A link, seen by the part of the engine that checks where its ends are.
 pub(crate) trait Placed: Send + Sync {
     fn latency(&self) -> Time;
-    /// The partitions of both ends, which are in place.
+    /// The partitions of both ends, which must be in place.
     fn ends(&self) -> (usize, usize);
-    /// What is missing, if anything is.
+    /// A description of the end that is not in place, if there is one.
     fn missing(&self) -> Option<String>;
 }
 

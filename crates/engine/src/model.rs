@@ -1,4 +1,4 @@
-//! A model: clocks, links and partitions; how it is to be run, and what a run brings.
+//! A model (clocks, links and partitions), the options of a run, and its result.
 
 use crate::{
     deal::Share,
@@ -36,30 +36,30 @@ pub struct Model {
     pub(crate) shortest_link: Option<Time>,
     pub(crate) control_delay: Option<Time>,
     pub(crate) partitions: Vec<Build>,
-    /// Of each partition.
+    /// One for each partition.
     pub(crate) shares: Vec<Share>,
     pub(crate) audits: Vec<Box<dyn Audit>>,
 }
 
-/// How a model is to be run.
+/// The options of a run.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// How many threads. More than there are partitions do not help and are not started; if the operating system refuses to
-    /// start some, the others do their work.
+    /// Number of threads. At most one per partition is started. If the operating system refuses to start some, the
+    /// others take over their work.
     pub threads: usize,
-    /// Where to end, if the model goes on that long.
+    /// Time limit of the run.
     pub until: Time,
-    /// End the run as stuck when contexts have run this many times since one of them last said
-    /// [`progress`](crate::Context::progress). Time in which none runs does not count: it is skipped, however long.
+    /// Ends the run as stuck when contexts have run this many times since one of them last reported
+    /// [`progress`](crate::Context::progress). Idle time does not count, however long it is.
     pub watchdog: Option<u64>,
-    /// How many wake-ups within one cycle of one clock domain are a livelock.
+    /// Number of wake-ups within one cycle of one clock domain that counts as a livelock.
     pub delta_limit: usize,
     /// Take a trace.
     pub trace: Option<TraceSpec>,
-    /// To watch and stop the run from outside.
+    /// Watches and stops the run from outside.
     pub monitor: Monitor,
-    /// Work out for these numbers of threads how much faster than one they could be at most ([`Run::scaling`]), whatever the number of
-    /// threads of the run itself. None by default: to count takes time.
+    /// Compute an upper bound of the speedup for each of these numbers of threads ([`Run::scaling`]), whatever the
+    /// number of threads of the run itself. Empty by default, because counting takes time.
     pub scaling: Vec<usize>,
 }
 
@@ -77,7 +77,7 @@ impl Default for RunOptions {
     }
 }
 
-/// A view of a run from outside: how far it is, and a way to stop it. Clones watch the same run.
+/// A view of a run from outside: its current time, and a way to stop it. Clones watch the same run.
 #[derive(Clone, Default)]
 pub struct Monitor(Arc<Watched>);
 
@@ -87,47 +87,48 @@ struct Watched {
     time: AtomicU64,
     /// When the next context runs, as of the last window.
     next: AtomicU64,
-    /// Pieces of work, as contexts tell them.
+    /// Pieces of work, as contexts report them.
     expected: AtomicU64,
     done: AtomicU64,
-    /// What programs have done, as those who run them tell: instructions, instructions of wavefronts, kernels.
+    /// Work of programs, as the parts of the model that run them report it: instructions, wavefront instructions,
+    /// kernels.
     programs: [AtomicU64; 3],
 }
 
-/// What programs of a run have done.
+/// Work that the programs of a run have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Headway {
     /// Instructions of host code.
     pub instructions: u64,
-    /// Instructions of wavefronts that ran without time.
+    /// Wavefront instructions executed functionally, without timing.
     pub wave_instructions: u64,
-    /// Kernels that have been started.
+    /// Kernels started.
     pub kernels: u64,
 }
 
 impl Monitor {
-    /// Lets the run end soon, with what it has.
+    /// Ends the run soon; what it has measured so far is kept.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the end has been asked for.
+    /// Whether [`stop`](Monitor::stop) has been called.
     pub fn is_stopped(&self) -> bool {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// How far the run is.
+    /// The simulated time that the run has reached.
     pub fn time(&self) -> Time {
         Time(self.0.time.load(Ordering::Relaxed))
     }
 
-    /// Until when nothing happens in the model, if it is idle now.
+    /// The time of the next event, if the model is idle until then.
     pub fn idle_until(&self) -> Option<Time> {
         let next = Time(self.0.next.load(Ordering::Relaxed));
         (next > self.time() && next != Time::NEVER).then_some(next)
     }
 
-    /// Of the pieces of work that are known so far: how many are done, and how many there are.
+    /// Completed and expected pieces of work, as known so far.
     pub fn work(&self) -> (u64, u64) {
         (self.0.done.load(Ordering::Relaxed), self.0.expected.load(Ordering::Relaxed))
     }
@@ -140,7 +141,7 @@ impl Monitor {
         Headway { instructions, wave_instructions, kernels: read(kernels) }
     }
 
-    /// A program has done this since it told last.
+    /// Adds work that a program has done since its last report.
     pub fn add(&self, Headway { instructions, wave_instructions, kernels }: Headway) {
         for (counted, more) in self.0.programs.iter().zip([instructions, wave_instructions, kernels]) {
             counted.fetch_add(more, Ordering::Relaxed);
@@ -168,30 +169,30 @@ impl Monitor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Nothing is left to do, and nobody is held up.
+    /// Nothing is left to do, and no context is blocked.
     Finished,
-    /// The model asked for the end.
+    /// The model requested the end.
     Stopped,
     /// The time set by [`RunOptions::until`] is reached.
     TimeLimit,
     /// Stopped from outside, by [`Monitor::stop`].
     Interrupted,
-    /// Nothing can run, and somebody is held up.
+    /// Nothing can run, and a context is blocked.
     Deadlock(WaitReport),
     /// Contexts wake each other without end in one cycle.
     Livelock {
-        /// When.
+        /// When it happened.
         time: Time,
         /// The paths of the contexts.
         contexts: Vec<String>,
     },
-    /// Contexts run on and on, but none has said that it makes progress.
+    /// Contexts keep running, but none has reported progress.
     Stuck(WaitReport),
-    /// A context said that something is wrong.
+    /// A context or an auditor reported an error.
     Failed {
-        /// When.
+        /// When the error was reported.
         time: Time,
-        /// The path of the context.
+        /// The path of the context, or the name of the auditor.
         context: String,
         /// What is wrong.
         message: String,
@@ -215,7 +216,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What a run brought.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// How it ended.
@@ -228,9 +229,9 @@ pub struct Run {
     pub trace: Vec<TraceEvent>,
     /// How many times a context has run.
     pub events: u64,
-    /// The same of each region.
+    /// `events` and the peak load of each region.
     pub pressure: Vec<Pressure>,
-    /// Bounds of the speedup, for each number of threads that [`RunOptions::scaling`] asks for.
+    /// Upper bounds of the speedup, one for each number of threads in [`RunOptions::scaling`].
     #[serde(default)]
     pub scaling: Vec<Scaling>,
 }
@@ -245,20 +246,20 @@ impl Run {
 }
 
 impl Model {
-    /// A model with nothing in it.
+    /// An empty model.
     pub fn new() -> Model {
         Model::default()
     }
 
-    /// Declares a clock. Of edges at one time, those of clocks declared first run first.
+    /// Declares a clock. Among simultaneous edges, clocks declared first run first.
     pub fn clock(&mut self, rate: Hertz) -> ClockId {
         _ = Clock::new(rate);
         self.clocks.push(rate);
         ClockId(self.clocks.len() as u32 - 1)
     }
 
-    /// Declares a link; take its ends to the partitions they belong to. Of deliveries at one time, those of links
-    /// declared first come first.
+    /// Declares a link and returns its ends, to be placed in the partitions they belong to. Among simultaneous
+    /// deliveries, links declared first deliver first.
     pub fn link<T: Send + 'static>(
         &mut self,
         name: impl Into<String>,
@@ -270,13 +271,14 @@ impl Model {
         (sender, receiver)
     }
 
-    /// How long after it is asked for a new region, a stop or a failure takes effect ([`Context::region`](crate::Context::region)).
-    /// No partition runs longer than this without the others. Unless it is stated, it is the latency of the shortest link of the
-    /// model; without links, a cycle of the fastest clock.
+    /// Sets the delay until a new region, a stop or a failure takes effect after the request
+    /// ([`Context::region`](crate::Context::region)). No partition runs longer than this without synchronising with the
+    /// others. The default is the latency of the shortest link of the model; without links, one cycle of the fastest
+    /// clock.
     ///
     /// # Panics
     ///
-    /// If there is no delay: no partition could learn in time what another has asked for.
+    /// If the delay is 0: no partition could learn in time what another has requested.
     pub fn control_delay(&mut self, delay: Time) {
         assert!(
             delay > Time::ZERO,
@@ -285,8 +287,8 @@ impl Model {
         self.control_delay = Some(delay);
     }
 
-    /// Declares the auditor of a journal, whose name stands in the outcome of a run that it ends. Take the journal to the scopes
-    /// that write into it.
+    /// Declares the auditor of a journal. Its name appears in the outcome of a run that it ends. Pass the journal to
+    /// the scopes that write into it ([`Scope::pen`](crate::Scope::pen)).
     pub fn audit<T: Send + 'static>(
         &mut self,
         name: impl Into<String>,
@@ -301,7 +303,7 @@ impl Model {
         self.partition_with(Share::default(), build);
     }
 
-    /// Adds a partition and says what share of the work it has: threads are dealt partitions by that.
+    /// Adds a partition with its share of the work, by which partitions are dealt to threads.
     pub fn partition_with(&mut self, share: Share, build: impl FnOnce(&Partition) + Send + 'static) {
         self.partitions.push(Box::new(build));
         self.shares.push(share);

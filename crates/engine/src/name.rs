@@ -1,13 +1,14 @@
-//! Hierarchical names, kept small.
+//! Hierarchical names in a compact form.
 //!
-//! `gpu0.array3.cu1.l1v` is a chain of families and indices: `cu` under `array3` is one family, its members differ only in
-//! their index. A name is two words, so a million contexts can have one; its text is made when a person reads it.
+//! `gpu0.array3.cu1.l1v` is a chain of families and indices: `cu` under `array3` is one family, whose members differ
+//! only in their index. A name is two words, so a million contexts can have one. Its text is built only when it is
+//! printed.
 
 use rustc_hash::FxHashMap;
 
 const NO_INDEX: u32 = u32::MAX;
 
-/// What one element is called under its parent: `"l1v"`, or `("cu", 1)` for one of several.
+/// The name of an element under its parent: `"l1v"`, or `("cu", 1)` for one of several.
 #[derive(Clone, Copy, Debug)]
 pub struct Label<'a> {
     text: &'a str,
@@ -41,7 +42,7 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// The name of everything: its path is empty.
+    /// The root of the tree of names: its path is empty.
     pub(crate) const ROOT: Name = Name { family: 0, index: NO_INDEX };
 }
 
@@ -49,7 +50,7 @@ impl Name {
 pub(crate) struct Names {
     /// The parent of each family and its text.
     families: Vec<(Name, Box<str>)>,
-    /// Looked up only, never walked through: its order does not matter.
+    /// Only used for look-ups, never iterated, so its order does not matter.
     known: FxHashMap<(Name, Box<str>), u32>,
 }
 
@@ -89,7 +90,7 @@ impl Names {
     }
 }
 
-/// A number as it is written: without the detour of formatting, which would cost more than the rest of a path.
+/// The decimal digits of a number. Avoids the formatting machinery, which would cost more than the rest of a path.
 fn digits(number: u32) -> impl Iterator<Item = char> {
     let count = number.checked_ilog10().unwrap_or(0);
     (0..=count).rev().map(move |place| char::from(b'0' + (number / 10u32.pow(place) % 10) as u8))

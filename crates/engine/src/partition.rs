@@ -1,7 +1,7 @@
 //! A partition: the part of a model that one thread runs by itself for a window of time.
 //!
-//! It owns everything in it; nothing of it is shared with another thread but the mail of its links. Its clock domains
-//! take turns: the earliest edge runs first, and at one time the clock that the model declared first.
+//! A partition owns everything in it. The mail of its links is all that it shares with other threads. Its clock domains
+//! take turns: the earliest edge runs first; among simultaneous edges, the clock that the model declared first.
 
 use crate::{
     calendar::Agenda,
@@ -24,7 +24,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// The mail for one partition: the wires on which something has come, by the parity of the window (from afar: of the round).
+/// The mail for one partition: the wires with new mail, by the parity of the window (for far mail, of the round).
 #[repr(align(128))]
 #[derive(Default)]
 pub(crate) struct Letterbox([Mutex<Vec<u32>>; 2]);
@@ -35,14 +35,14 @@ impl Letterbox {
     }
 }
 
-/// What a partition is told before it is built.
+/// The parameters of a partition that are known before it is built.
 #[derive(Clone)]
 pub(crate) struct PartitionSpec {
     pub(crate) clocks: Arc<[Hertz]>,
     pub(crate) letterboxes: Arc<[Letterbox]>,
-    /// For mail from other teams.
+    /// For mail from other teams of threads.
     pub(crate) far_letterboxes: Arc<[Letterbox]>,
-    /// The team of threads that each partition belongs to, and whether there are several.
+    /// The team of threads that runs each partition, and whether there are several teams.
     pub(crate) team_of: Arc<[usize]>,
     pub(crate) has_teams: bool,
     pub(crate) delta_limit: usize,
@@ -52,38 +52,39 @@ pub(crate) struct PartitionSpec {
     pub(crate) monitor: Monitor,
 }
 
-/// A partition being built: the place to start from.
+/// A partition. While the model is built, it is the root from which scopes are made.
 pub struct Partition {
     shared: Rc<Shared>,
     spec: PartitionSpec,
     domains: RefCell<Vec<Domain>>,
-    /// For each partition, the wires on which something goes there at the end of this window.
+    /// For each partition, the wires with mail for it at the end of this window.
     letters: RefCell<Vec<Vec<u32>>>,
-    /// Wires to other teams with mail, which goes there at the end of this round.
+    /// Wires with mail for other teams, handed over at the end of this round.
     far: RefCell<Vec<Rc<dyn Outgoing>>>,
-    /// When the first mail of this round arrives that does not arrive in it. Credits that no context waits for are in no agenda, but
-    /// begin a round, too: when the next begins must not depend on which mail has been taken in by the end of this one.
+    /// When the first mail of this round arrives that does not arrive within the round. Credits that no context waits
+    /// for are in no agenda but must start a round too: the start of the next round must not depend on which mail has
+    /// been taken in.
     beyond: Time,
-    /// Contexts wake each other without end: nothing more can run.
+    /// Set after a livelock: nothing more can run.
     is_stuck: bool,
-    /// How many regions have ended.
+    /// Number of regions that have ended.
     boundaries: Cell<usize>,
-    /// The most that ran at one time in this region, and how much had run before it.
+    /// The most events at one time in this region, and the number of events before this region.
     peak: Peak,
     told: u64,
-    /// How much had run before this window.
+    /// The number of events before this window.
     ran: u64,
 }
 
-/// What a window brought.
+/// The result of a window.
 pub(crate) struct Window {
-    /// When there is something to do again, here or wherever mail went.
+    /// Time of the next event, here or in a partition to which mail went.
     pub(crate) next: Time,
-    /// Whether anything can still happen by itself, here or wherever mail went.
+    /// Whether anything can still happen without new mail, here or in a partition to which mail went.
     pub(crate) live: bool,
     /// How often contexts have run.
     pub(crate) events: u64,
-    /// The paths of contexts that wake each other without end, if there are such.
+    /// The paths of the contexts of a livelock, if there is one.
     pub(crate) livelock: Option<Vec<String>>,
     pub(crate) control: Vec<(Time, Control)>,
 }
@@ -139,14 +140,14 @@ impl Partition {
         core
     }
 
-    /// A mistake in what has been built, if there is one.
+    /// An error in the model as built, if there is one.
     pub(crate) fn mistake(&self) -> Option<String> {
         let twice = self.shared.stats.borrow().duplicate()?;
         Some(format!("two statistics are called '{}'", self.shared.path(twice)))
     }
 
-    /// Everything that runs here before `end`, from `start` on, in window `number` of a round that ends at `round`. Mail of the last
-    /// window is taken in, mail of this one handed over.
+    /// Runs everything from `start` until `end`, in window `number` of a round that ends at `round`. Takes in the mail
+    /// of the last window and hands over the mail of this one.
     pub(crate) fn window(&mut self, start: Time, end: Time, number: u64, round: Time) -> Window {
         let this = (number % 2) as usize;
         self.take_mail_in(&self.spec.letterboxes, start, 1 - this);
@@ -160,8 +161,8 @@ impl Partition {
         Window { next: self.next().min(mail), live: mail != Time::NEVER || self.is_live(), events, livelock, control }
     }
 
-    /// Gives up building: whoever builds this partition has found that there is nothing to run. No partition of the model
-    /// runs then, so ends of links may be left where they are.
+    /// Abandons the model: the builder of this partition has found that there is nothing to run. No partition then
+    /// runs, so ends of links need not be placed.
     pub fn give_up(&self) {
         self.shared.abandoned.set(true);
     }
@@ -170,7 +171,7 @@ impl Partition {
         self.shared.abandoned.get()
     }
 
-    /// Whether anything can still happen here by itself.
+    /// Whether anything can still happen here without new mail.
     pub(crate) fn is_live(&self) -> bool {
         self.domains.borrow().iter().any(Domain::is_live)
     }
@@ -180,13 +181,13 @@ impl Partition {
         self.domains.borrow().iter().map(|domain| domain.events).sum()
     }
 
-    /// Takes in what other teams sent in the last round; this one begins at `start`.
+    /// Takes in the mail that other teams sent in the last round; this round begins at `start`.
     pub(crate) fn take_far_mail_in(&self, start: Time, round: u64) {
         self.take_mail_in(&self.spec.far_letterboxes, start, 1 - (round % 2) as usize);
     }
 
-    /// Hands over what goes to other teams, and what has been written in journals; says when the first mail of the round arrives, to any
-    /// team, that has not arrived in it.
+    /// Hands over the mail for other teams and the journal entries of this round. Returns when the first mail of this
+    /// round arrives, at any team, that did not arrive within the round.
     #[inline]
     pub(crate) fn end_round(&mut self, round: u64) -> Time {
         if !self.far.get_mut().is_empty() || !self.shared.written.borrow().is_empty() {
@@ -205,7 +206,7 @@ impl Partition {
         }
     }
 
-    /// Its number.
+    /// The number of this partition.
     pub(crate) fn index(&self) -> usize {
         self.shared.partition
     }
@@ -217,7 +218,7 @@ impl Partition {
         });
     }
 
-    /// Hands the mail for this team over, in a round that ends at `end`; says when the first of it arrives.
+    /// Hands over the mail for this team, in a round that ends at `end`. Returns when the first of it arrives.
     fn hand_mail_over(&self, parity: usize, end: Time) -> Arrives {
         let mut first = Arrives::NEVER;
         let mut letters = self.letters.borrow_mut();
@@ -239,7 +240,7 @@ impl Partition {
         first
     }
 
-    /// When there is something to do here.
+    /// Time of the next event here.
     pub(crate) fn next(&self) -> Time {
         let domains = self.domains.borrow();
         domains.iter().map(|domain| domain.core.clock.edge(domain.next_cycle())).min().unwrap_or(Time::NEVER)
@@ -254,10 +255,10 @@ impl Partition {
                 [_] => Vec::new(),
                 several => several.iter().map(|domain| domain.core.clock.edge(domain.next_cycle())).collect(),
             };
-            // The earliest edge; of several at one time, the first.
+            // The earliest edge; among simultaneous ones, that of the first clock.
             let earliest = edges.iter().enumerate().min_by_key(|(at, time)| (**time, *at)).map_or(0, |(at, _)| at);
             let domain = domains.get_mut(earliest)?;
-            // It may run on until another domain's turn comes.
+            // The domain may run on until another domain's turn comes.
             let clock = domain.core.clock;
             let turns = edges.iter().enumerate().filter(|(at, _)| *at != earliest).map(|(at, time)| {
                 if earliest < at && *time != Time::NEVER { clock.first_after(*time) } else { clock.first_at(*time) }
@@ -282,7 +283,7 @@ impl Partition {
         }
     }
 
-    /// All that has run began before this time.
+    /// Everything that has run began before this time.
     pub(crate) fn reached(&self) -> Time {
         self.shared.reached.get()
     }
@@ -291,7 +292,7 @@ impl Partition {
         self.shared.progress.get()
     }
 
-    /// What has run since it was asked last.
+    /// The events since the last call.
     pub(crate) fn pressure(&mut self) -> Pressure {
         let events = self.events();
         let pressure = Pressure { events: events - self.told, most: self.peak.most };
@@ -304,7 +305,7 @@ impl Partition {
         self.boundaries.get()
     }
 
-    /// Reads every statistic at the end of a region into `values` and starts it anew.
+    /// Reads every statistic at the end of a region into `values` and resets it.
     pub(crate) fn read_statistics(&mut self, end: Time, values: &mut Vec<(String, Value)>) {
         self.boundaries.set(self.boundaries.get() + 1);
         let first = self.boundaries.get() == 1;
@@ -319,7 +320,8 @@ impl Partition {
         }
     }
 
-    /// Asks those who can tell what they need; gives their contexts, with what each waits for and since when.
+    /// Asks the contexts that can explain their wait what they need. Returns these contexts, with the start of their
+    /// waits.
     fn explanations(&self) -> BTreeMap<Name, Time> {
         let mut asked = BTreeMap::new();
         let mut domains = self.domains.borrow_mut();
@@ -337,7 +339,7 @@ impl Partition {
         asked
     }
 
-    /// Who waits here, and who could wake others elsewhere.
+    /// Which contexts wait here, and which could wake contexts elsewhere.
     pub(crate) fn knowledge(&self) -> Knowledge {
         let path_of = |name: Name| (name != Name::ROOT).then(|| self.shared.path(name));
         let asked = self.explanations();
@@ -371,7 +373,8 @@ impl Partition {
             let domain = domain.expect("an eventcount belongs to a domain of its partition");
             for waiter in waiters {
                 let name = domain.name_of(waiter.id);
-                // Who was asked what he needs has told it; else he is at rest, and nobody's rest is anybody's fault.
+                // A context that was asked has stated its needs. If it stated none it is idle, and no other context is
+                // to blame for that.
                 let since = asked.get(&name).copied();
                 waiting.push(Waiting {
                     context: self.shared.path(name),
@@ -393,7 +396,7 @@ impl Partition {
         Knowledge { waiting, bringers: bringers.collect(), aliases: aliases.collect() }
     }
 
-    /// The trace taken here, each event with the time at which it was taken down.
+    /// The trace taken here, each event with the time at which it was recorded.
     pub(crate) fn trace(&self) -> Vec<(Time, TraceEvent)> {
         let edge = |index, cycle| self.shared.core(index).map_or(Time::ZERO, |core| core.clock.edge(cycle));
         let recorder = self.shared.recorder.as_ref();
@@ -402,7 +405,7 @@ impl Partition {
 }
 
 impl Drop for Partition {
-    /// Contexts, domains and the ends of links hold each other: undoes that.
+    /// Breaks the reference cycles among contexts, domains and ends of links.
     fn drop(&mut self) {
         self.domains.get_mut().clear();
         for core in self.shared.cores.take() {

@@ -1,8 +1,9 @@
-//! Ports: how elements talk to each other.
+//! Ports: how elements communicate.
 //!
-//! A port is a wire with three virtual lanes. Each lane is bounded and has its own back-pressure, so that replies get
-//! through while requests are held up; the lanes share the wire's bandwidth. Both ends look the same whether the wire
-//! stays within a partition ([`Scope::port`](crate::Scope::port)) or is a [`Link`](crate::LinkSpec) that may be cut.
+//! A port is a wire with three virtual lanes. Each lane is bounded and has its own back-pressure, so replies get
+//! through while requests are blocked. The lanes share the wire's bandwidth. Both ends have the same interface whether
+//! the wire stays within a partition ([`Scope::port`](crate::Scope::port)) or is a [link](crate::LinkSpec) that may be
+//! cut.
 
 use crate::{
     arbiter::RoundRobin,
@@ -22,11 +23,11 @@ use std::{
 /// A virtual lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// What asks for something.
+    /// Requests.
     Request,
-    /// What answers.
+    /// Replies.
     Reply,
-    /// What keeps caches coherent: probes, invalidations, acknowledgements.
+    /// Coherence traffic: probes, invalidations, acknowledgements.
     Coherence,
 }
 
@@ -39,33 +40,34 @@ impl Lane {
     }
 }
 
-/// A wire within a partition.
+/// The parameters of a wire within a partition.
 #[derive(Clone, Copy, Debug)]
 pub struct PortSpec {
-    /// How many items each lane holds, on the wire and at its end together.
+    /// Number of items each lane holds, on the wire and at its end together.
     pub capacity: usize,
     /// From the end of serialisation until the item can be received, in cycles of the sender.
     pub latency: Cycles,
-    /// How many bytes go onto the wire in a cycle of the sender; `None`: any number.
+    /// Bandwidth of the wire in bytes per cycle of the sender; `None`: unlimited.
     pub bytes_per_cycle: Option<u64>,
 }
 
-/// What carries items from an outlet.
+/// Carries items from an outlet.
 pub(crate) trait Forward<T> {
-    /// Takes an item that leaves the sender at the start of `cycle` of its clock.
+    /// Takes an item that leaves the sender at the start of `cycle` of the sender's clock.
     fn put(&self, lane: Lane, item: T, cycle: u64);
-    /// Hands out the credits that have come back by now, where that is not done as they come.
+    /// Releases the credits that have come back by now, if the wire does not release them on arrival.
     fn collect_credits(&self) {}
-    /// Somebody is about to wait for a credit, or may `always` do so: each is to be handed out as it comes.
+    /// A context is about to wait for a credit (or, with `always`, may do so at any time): release each credit on
+    /// arrival.
     fn expect_credits(&self, _always: bool) {}
-    /// Notes that the running context sends, for a report on a deadlock.
+    /// Records that the running context sends, for a report on a deadlock.
     fn sender(&self);
 }
 
-/// What carries credits back from an inlet.
+/// Carries credits back from an inlet.
 pub(crate) trait Back {
     fn credit(&self, lane: Lane);
-    /// Notes who takes items out, for a report on a deadlock.
+    /// Records that the running context takes items from `lane`, for a report on a deadlock.
     fn consumer(&self, lane: Lane);
 }
 
@@ -74,7 +76,7 @@ pub struct Outlet<T> {
     scope: Scope,
     room: [Credits; 3],
     bytes_per_cycle: Option<u64>,
-    /// When the wire is free again.
+    /// The cycle in which the wire is free again.
     free_at: Rc<Cell<u64>>,
     wire: Rc<dyn Forward<T>>,
 }
@@ -104,7 +106,7 @@ impl<T> Outlet<T> {
         Outlet { scope, room, bytes_per_cycle, free_at: Rc::default(), wire }
     }
 
-    /// Sends `item`, of so many bytes, waiting for room in its lane.
+    /// Sends `item`, which has `bytes` bytes, waiting for space in its lane.
     pub async fn send(&self, lane: Lane, item: T, bytes: u64) {
         if !self.try_acquire(lane) {
             self.wire.expect_credits(false);
@@ -113,7 +115,7 @@ impl<T> Outlet<T> {
         self.put(lane, item, bytes);
     }
 
-    /// Sends `item` if there is room in its lane that nobody waits for; gives it back otherwise.
+    /// Sends `item` if its lane has space that no other context waits for; returns the item otherwise.
     pub fn try_send(&self, lane: Lane, item: T, bytes: u64) -> Result<(), T> {
         if !self.try_acquire(lane) {
             return Err(item);
@@ -149,25 +151,25 @@ impl<T> Outlet<T> {
         self.room[lane as usize].available()
     }
 
-    /// Advances whenever room comes back in `lane`.
+    /// Advances whenever space is freed in `lane`.
     pub fn room(&self, lane: Lane) -> &EventCount {
         self.wire.expect_credits(true);
         self.room[lane as usize].room()
     }
 
-    /// From now on, advances `bell` as well whenever room comes back in any lane: an element that waits for several outlets
-    /// waits for one bell that all of them ring. Clones of an outlet ring one bell, the last that was given.
+    /// From now on, also advances `bell` whenever space is freed in any lane, so that an element that waits for several
+    /// outlets can wait for one bell. Clones of an outlet share one bell, the last that was set.
     pub fn ring(&self, bell: &EventCount) {
         self.room.iter().for_each(|room| room.ring(Some(bell)));
         self.wire.expect_credits(true);
     }
 
-    /// From now on, room that comes back rings no bell.
+    /// From now on, freed space rings no bell.
     pub fn silence(&self) {
         self.room.iter().for_each(|room| room.ring(None));
     }
 
-    /// The running context is the one that sends from here.
+    /// Declares that the running context sends from here.
     pub(crate) fn expect_sender(&self) {
         self.wire.sender();
     }
@@ -180,7 +182,7 @@ impl<T> Outlet<T> {
     }
 }
 
-/// Takes an item of a lane, or gives it back.
+/// Takes an item of a lane, or returns it.
 type AtOnce<T> = Box<dyn Fn(Lane, T) -> Option<T>>;
 
 /// The receiving end of a port or link.
@@ -193,22 +195,22 @@ impl<T> Clone for Inlet<T> {
 }
 
 pub(crate) struct InletInner<T> {
-    /// How many items of each lane can be taken.
+    /// Number of items in each lane that have arrived.
     here: [Cell<usize>; 3],
-    /// The items of each lane: first those that can be taken, then those on the wire.
+    /// The items of each lane: first those that have arrived, then those on the wire.
     lanes: [RefCell<VecDeque<T>>; 3],
-    /// The lanes of what is on the wire, in the order of arrival.
+    /// The lanes of the items on the wire, in the order of arrival.
     on_the_wire: RefCell<VecDeque<Lane>>,
     pub(crate) scope: Scope,
     pub(crate) arrivals: EventCount,
     /// Advanced with `arrivals`, for an element that serves several inlets.
     bell: RefCell<Option<EventCount>>,
-    /// Who takes items as they come, if he can.
+    /// Offered items as they arrive; see [`Inlet::take_at_once`].
     at_once: OnceCell<AtOnce<T>>,
-    /// Where it is noted which lanes have something to take, and this inlet's number there.
+    /// Where this inlet marks which lanes have items, and its number there.
     ready: OnceCell<(Ready, usize)>,
     back: Rc<dyn Back>,
-    /// Whether anybody has been noted as who takes items.
+    /// Whether a receiving context has been recorded.
     has_consumer: Cell<bool>,
     level: Level,
     passed: Counter,
@@ -242,7 +244,7 @@ impl<T: 'static> Inlet<T> {
         }
     }
 
-    /// Takes the next item of `lane` if one is there.
+    /// Takes the next item of `lane` if one has arrived.
     pub fn try_recv(&self, lane: Lane) -> Option<T> {
         let inner = &*self.0;
         let here = inner.here[lane as usize].get();
@@ -266,13 +268,13 @@ impl<T: 'static> Inlet<T> {
         item
     }
 
-    /// The running context is the one that takes what comes here.
+    /// Declares that the running context receives from here.
     pub(crate) fn expect_consumer(&self) {
         self.0.has_consumer.set(true);
         Lane::ALL.iter().for_each(|lane| self.0.back.consumer(*lane));
     }
 
-    /// A look at the next item of `lane`.
+    /// The next item of `lane`, without taking it.
     pub fn front(&self, lane: Lane) -> Option<Ref<'_, T>> {
         if self.0.here[lane as usize].get() == 0 {
             return None;
@@ -280,48 +282,49 @@ impl<T: 'static> Inlet<T> {
         Ref::filter_map(self.0.lanes[lane as usize].borrow(), VecDeque::front).ok()
     }
 
-    /// How many items can be taken from `lane`.
+    /// Number of items of `lane` that have arrived.
     pub fn len(&self, lane: Lane) -> usize {
         self.0.here[lane as usize].get()
     }
 
-    /// How many items can be taken from `lane` up to the last of a kind.
+    /// Number of items of `lane` that have arrived, up to the last one for which `kind` is true.
     pub fn up_to_last(&self, lane: Lane, kind: impl Fn(&T) -> bool) -> usize {
         let items = self.0.lanes[lane as usize].borrow();
         items.iter().take(self.len(lane)).rposition(kind).map_or(0, |last| last + 1)
     }
 
-    /// Whether no lane has anything to take.
+    /// Whether no lane has an item that has arrived.
     pub fn is_empty(&self) -> bool {
         self.0.here.iter().all(|here| here.get() == 0)
     }
 
-    /// Advances whenever an item can be taken from any lane.
+    /// Advances whenever an item arrives in any lane.
     pub fn arrivals(&self) -> &EventCount {
         &self.0.arrivals
     }
 
-    /// From now on, advances `bell` as well whenever an item can be taken: an element that serves several inlets waits for
-    /// one bell that all of them ring.
+    /// From now on, also advances `bell` whenever an item arrives, so that an element that serves several inlets can
+    /// wait for one bell.
     pub fn ring(&self, bell: &EventCount) {
         self.0.bell.replace(Some(bell.clone()));
     }
 
-    /// From now on, items that come in the cycle in which they are sent, and find nobody before them in their lane, are first
-    /// shown to `take`, while their sender runs: what it takes needs no context to wake up, what it gives back waits as usual.
-    /// Only ports of latency 0 bring such items. Once for each inlet.
+    /// From now on, an item that arrives in the cycle in which it is sent, in a lane that is empty, is first offered to
+    /// `take` while its sender runs. An item that `take` accepts needs no context to wake up; an item that it returns
+    /// waits as usual. Only ports of latency 0 deliver such items. May be called once for each inlet.
     ///
     /// # Panics
-    /// If somebody is shown them already.
+    ///
+    /// If it has been called for this inlet before.
     pub fn take_at_once(&self, take: impl Fn(Lane, T) -> Option<T> + 'static) {
         assert!(self.0.at_once.set(Box::new(take)).is_ok(), "one takes items as they come");
     }
 
-    /// From now on, notes in `ready`, as number `number`, which lanes have something to take. Once for each inlet.
+    /// From now on, marks in `ready`, under `number`, which lanes have items. May be called once for each inlet.
     ///
     /// # Panics
     ///
-    /// If it does so already, or `ready` has no such number.
+    /// If it has been called for this inlet before, or `ready` has no such number.
     pub fn note_in(&self, ready: &Ready, number: usize) {
         assert!(number < ready.0.len() / 3 * 64, "number {number} is beyond those noted");
         let first = self.0.ready.set((ready.clone(), number)).is_ok();
@@ -332,13 +335,13 @@ impl<T: 'static> Inlet<T> {
     }
 }
 
-/// Which of several inlets have something to take, lane by lane: who serves many looks here first. Clones are handles to
-/// the same notes.
+/// Which of several inlets have items, lane by lane: an element that serves many inlets looks here first. Clones are
+/// handles to the same marks.
 #[derive(Clone)]
 pub struct Ready(Rc<[Cell<u64>]>);
 
 impl Ready {
-    /// For so many inlets ([`Inlet::note_in`]).
+    /// Marks for `inlets` inlets ([`Inlet::note_in`]).
     pub fn new(inlets: usize) -> Ready {
         Ready((0..inlets.div_ceil(64).max(1) * 3).map(|_| Cell::new(0)).collect())
     }
@@ -357,7 +360,7 @@ impl Ready {
         word.set(word.get() & !(1 << (number % 64)));
     }
 
-    /// The first inlet, from number `from` on, with something to take from one of `lanes`.
+    /// The first inlet, from number `from` on, with an item in one of `lanes`.
     pub fn first(&self, lanes: &[Lane], from: usize) -> Option<usize> {
         let all = |word: usize| lanes.iter().fold(0, |all, lane| all | self.word(*lane, word).get());
         for word in from / 64..self.0.len() / 3 {
@@ -370,7 +373,7 @@ impl Ready {
         None
     }
 
-    /// The inlets with something to take from one of `lanes`, in the order in which `turns` would grant them.
+    /// The inlets with an item in one of `lanes`, in the order in which `turns` would grant them.
     pub fn in_turn<const N: usize>(
         &self,
         lanes: [Lane; N],
@@ -391,7 +394,7 @@ impl Ready {
 }
 
 impl<T> InletInner<T> {
-    /// Shows an item to whoever may take it at once, if it comes at once.
+    /// Offers an item to the function of [`Inlet::take_at_once`], if it arrives in the cycle in which it was sent.
     fn take_at_once(&self, lane: Lane, item: T, comes: bool) -> Option<T> {
         let Some(take) = self.at_once.get().filter(|_| comes && self.here[lane as usize].get() == 0) else {
             return Some(item);
@@ -404,7 +407,7 @@ impl<T> InletInner<T> {
         left
     }
 
-    /// Takes over an item that is on the wire from now on.
+    /// Stores an item that is on the wire from now on.
     pub(crate) fn sent(&self, lane: Lane, item: T) {
         self.lanes[lane as usize].borrow_mut().push_back(item);
         self.on_the_wire.borrow_mut().push_back(lane);
@@ -430,7 +433,7 @@ impl<T> Deliver for InletInner<T> {
     }
 }
 
-/// A wire whose ends lie in one partition.
+/// A wire with both ends in one partition.
 struct LocalWire<T> {
     from: Scope,
     inlet: Inlet<T>,
@@ -460,7 +463,7 @@ impl<T: 'static> Forward<T> for LocalWire<T> {
     }
 }
 
-/// Credits that come back at once.
+/// Returns credits without delay.
 struct LocalBack {
     room: [Credits; 3],
     scope: Scope,

@@ -1,29 +1,29 @@
 //! How busy the engine itself was: how many contexts ran, and how many at one time.
 //!
-//! That is what Table 2.1 of `[giles]` counts (2.6.2). It says how well a model can be run in parallel, and nothing
-//! about what is modelled: it is no statistic.
+//! Table 2.1 of `[giles]` counts the same (2.6.2). It says how well a model can be run in parallel and nothing about
+//! the modelled hardware, so it is not a statistic of the model.
 
 use crate::Time;
 use serde::{Deserialize, Serialize};
 
-/// What ran in a region.
+/// The events of a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
     /// How many times a context ran.
     pub events: u64,
-    /// The most that ran at one time in one partition, edges of all its clocks taken together.
+    /// The most context runs at one time in one partition, over simultaneous edges of all its clocks.
     pub most: u64,
 }
 
 impl Pressure {
-    /// Adds that of another partition.
+    /// Adds the figures of another partition.
     pub(crate) fn add(&mut self, other: Pressure) {
         self.events += other.events;
         self.most = self.most.max(other.most);
     }
 }
 
-/// Events of the cycles that a domain ran at a stretch.
+/// The events of consecutive cycles of one domain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     cycles: u64,
@@ -44,16 +44,16 @@ impl Tally {
     }
 }
 
-/// The most events at one time, of domains that run in turn.
+/// The most events at one time, over domains that run in turn.
 #[derive(Debug, Default)]
 pub(crate) struct Peak {
     pub(crate) most: u64,
-    /// The last time at which something ran, and how much.
+    /// The last time at which contexts ran, and how many.
     last: Option<(Time, u64)>,
 }
 
 impl Peak {
-    /// A domain ran from `first` (known if there are several) to `last`.
+    /// Adds a domain's run from `first` (only given if there are several domains) to `last`.
     pub(crate) fn note(&mut self, first: Option<Time>, last: Time, tally: Tally) {
         let before = self.last.filter(|(time, _)| Some(*time) == first).map_or(0, |(_, events)| events);
         let begun = before + tally.first;
@@ -77,7 +77,7 @@ mod tests {
         let (mut peak, at) = (Peak::default(), |n| Time::nanos(n));
         peak.note(Some(at(1)), at(3), tally(&[4, 6, 2]));
         assert_eq!(peak.most, 6);
-        // A slower clock has an edge when the last of these cycles ran, a third one, too.
+        // Two slower clocks have an edge at the time of the last of these cycles.
         peak.note(Some(at(3)), at(3), tally(&[3]));
         assert_eq!(peak.most, 6);
         peak.note(Some(at(3)), at(3), tally(&[2]));

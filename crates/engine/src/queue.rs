@@ -42,13 +42,13 @@ impl<T: 'static> Queue<T> {
         }))
     }
 
-    /// Puts `item` at the back, waiting for room.
+    /// Puts `item` at the back, waiting for space.
     pub async fn send(&self, item: T) {
         self.0.room.acquire().await;
         self.put(item);
     }
 
-    /// Puts `item` at the back if there is room that nobody waits for; gives it back otherwise.
+    /// Puts `item` at the back if there is space that no other context waits for; returns the item otherwise.
     pub fn try_send(&self, item: T) -> Result<(), T> {
         if !self.0.room.try_acquire() {
             return Err(item);
@@ -65,7 +65,7 @@ impl<T: 'static> Queue<T> {
         inner.arrivals.advance();
     }
 
-    /// Takes the item at the front, waiting for one. Several contexts may wait: the first takes the first.
+    /// Takes the item at the front, waiting for one. Several contexts may wait: they are served in order.
     pub async fn recv(&self) -> T {
         loop {
             if let Some(item) = self.try_recv() {
@@ -86,17 +86,17 @@ impl<T: 'static> Queue<T> {
         Some(item)
     }
 
-    /// A look at the item at the front.
+    /// The item at the front, without taking it.
     pub fn front(&self) -> Option<Ref<'_, T>> {
         Ref::filter_map(self.0.items.borrow(), VecDeque::front).ok()
     }
 
-    /// How many items are in it.
+    /// Number of items in the queue.
     pub fn len(&self) -> usize {
         self.0.items.borrow().len()
     }
 
-    /// Whether nothing is in it.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -106,7 +106,7 @@ impl<T: 'static> Queue<T> {
         self.0.room.available() == 0
     }
 
-    /// Advances whenever an item comes: for contexts that serve several queues.
+    /// Advances whenever an item arrives, for contexts that serve several queues.
     pub fn arrivals(&self) -> &EventCount {
         &self.0.arrivals
     }

@@ -1,31 +1,31 @@
-//! Reports on runs that do not get on: who waits for what, who could wake it, and where that goes round in a circle.
+//! Reports on stuck runs: which context waits for what, which context could wake it, and where waits form a cycle.
 
 use crate::{eventcount::Reason, time::Time};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
-/// A context that waits.
+/// A waiting context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// The path of the context.
     pub context: String,
-    /// What it waits for: the path of an eventcount, or what it told itself.
+    /// What it waits for: the path of an eventcount, or the need that the context stated itself.
     pub on: String,
-    /// Whether it is held up: it should end but does not, or it waits for room or an answer. A server that has nothing
-    /// to do is not.
+    /// Whether it is blocked: it should end but does not, or it waits for a resource or a reply. An idle server is not
+    /// blocked.
     pub held_up: bool,
-    /// Since when it waits.
+    /// When the wait began.
     pub since: Time,
-    /// Who could wake it, as far as is known: who last sent to, or took from, what it waits for.
+    /// Contexts that could wake it, as far as known: those that last sent to, or took from, what it waits for.
     pub wakers: Vec<String>,
-    /// How often the eventcount has been advanced.
+    /// Number of advances of the eventcount.
     pub advances: u64,
-    /// The last advances, the newest last: when and by whom.
+    /// The last advances, the newest last: time and context.
     pub last_advances: Vec<(Time, String)>,
-    /// Whether it told what it needs itself.
+    /// Whether the context stated this need itself.
     #[serde(default)]
     pub explained: bool,
-    /// The wire of a link that brings what it waits for.
+    /// The wire of a link that delivers what it waits for.
     #[serde(skip)]
     pub(crate) wire: Option<u32>,
 }
@@ -36,24 +36,24 @@ impl Waiting {
     }
 }
 
-/// What one partition knows.
+/// What one partition knows about waiting contexts.
 #[derive(Default)]
 pub(crate) struct Knowledge {
     pub(crate) waiting: Vec<Waiting>,
-    /// The wires that start there and who puts mail on each.
+    /// The wires that start in the partition, and the context that puts mail on each.
     pub(crate) bringers: Vec<(u32, String)>,
-    /// Other names of contexts, and their paths.
+    /// Second names of contexts, and their paths.
     pub(crate) aliases: Vec<(String, String)>,
 }
 
-/// Who waits for what when a run does not get on.
+/// Which context waits for what when a run makes no progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitReport {
-    /// When the run stood still.
+    /// When the run stopped making progress.
     pub time: Time,
     /// Every waiting context, by path.
     pub waiting: Vec<Waiting>,
-    /// Contexts each of which waits for the next, and the last for the first, if there is such a circle.
+    /// A cycle of waits, if there is one: each context waits for the next, the last for the first.
     pub circle: Vec<String>,
 }
 
@@ -85,13 +85,13 @@ impl WaitReport {
         WaitReport { time, waiting, circle }
     }
 
-    /// Whether anybody is held up: if not, all is well. What a server tells that is missing is no trouble by itself.
+    /// Whether any context is blocked. A need that a server stated itself does not count.
     pub fn anybody_held_up(&self) -> bool {
         self.waiting.iter().any(|waits| waits.held_up && !waits.explained)
     }
 }
 
-/// Finds contexts that wait for each other in a circle, through somebody who is held up. The first in the order of paths.
+/// Finds a cycle of waiting contexts that can be reached from a blocked one. The first in the order of paths.
 fn circle(waiting: &[Waiting]) -> Vec<String> {
     let mut wakers: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
     for waits in waiting {
@@ -99,7 +99,7 @@ fn circle(waiting: &[Waiting]) -> Vec<String> {
     }
     let mut done = std::collections::BTreeSet::new();
     for start in waiting.iter().filter(|waits| waits.held_up) {
-        // A depth-first walk: `path` is the way from `start`, with the place in each one's list of wakers.
+        // A depth-first search: `path` leads from `start`, with the current position in each context's list of wakers.
         let mut path: Vec<(&str, usize)> = vec![(&start.context, 0)];
         while let Some((context, at)) = path.last_mut() {
             let next = wakers.get(context).and_then(|wakers| wakers.get(*at));

@@ -1,8 +1,9 @@
-//! How much faster several threads could be: counted in events, window by window, so that it is the same on any computer.
+//! Upper bounds of the speedup with several threads. They are counted in events, window by window, so they are the same
+//! on any computer.
 //!
-//! In each window a thread runs the events of its partitions, and all wait for the one that has most. Work divided by the sum of
-//! what the busiest threads have is a bound of the speedup with so many threads, as far as events are equally long and meeting costs
-//! nothing.
+//! In each window a thread runs the events of its partitions, and all wait for the thread with the most. All events,
+//! divided by the sum over windows of the busiest thread's events, bound the speedup, assuming that events take equally
+//! long and synchronisation is free.
 
 use crate::deal::{Share, Teams, deal};
 use serde::{Deserialize, Serialize};
@@ -11,41 +12,42 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// What so many threads would have to do.
+/// The work with a given number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scaling {
     /// The number of threads.
     pub threads: usize,
     /// Events of all threads.
     pub work: u64,
-    /// Events that have to run one after the other: in each window, those of the thread that has most.
+    /// Events on the critical path: in each window, those of the thread with the most.
     pub longest: u64,
 }
 
 impl Scaling {
-    /// How many times as fast as one thread so many could be at most.
+    /// The maximum speedup over one thread.
     pub fn bound(&self) -> f64 {
         if self.longest == 0 { 1.0 } else { self.work as f64 / self.longest as f64 }
     }
 }
 
-/// Counts for several numbers of threads at once.
+/// Counts for several numbers of threads at the same time.
 pub(crate) struct Counts {
-    /// Events of each partition in a window: one window's are written while the last one's are read.
+    /// Events of each partition in a window, double-buffered: one window's are written while the previous one's are
+    /// read.
     board: [Box<[AtomicU64]>; 2],
-    /// Only the first thread takes it while the run goes on.
+    /// Locked only by the first thread during the run.
     bounds: Mutex<Vec<Bound>>,
 }
 
 struct Bound {
     teams: Teams,
-    /// What each team's busiest threads have had in this round.
+    /// For each team, the sum over the windows of this round of its busiest thread's events.
     loads: Vec<u64>,
     scaling: Scaling,
 }
 
 impl Counts {
-    /// For these numbers of threads; `None`: nothing is to be counted.
+    /// For these numbers of threads; `None` if there are none.
     pub(crate) fn new(shares: &[Share], threads: &[usize]) -> Option<Counts> {
         let board = || shares.iter().map(|_| AtomicU64::new(0)).collect();
         let bound = |threads: usize| {
@@ -56,12 +58,12 @@ impl Counts {
         (!bounds.is_empty()).then(|| Counts { board: [board(), board()], bounds: Mutex::new(bounds) })
     }
 
-    /// So much ran in a partition in a window.
+    /// Records the events of a partition in a window.
     pub(crate) fn put(&self, window: u64, partition: usize, events: u64) {
         self.board[(window % 2) as usize][partition].store(events, Ordering::Relaxed);
     }
 
-    /// Adds up a window that all have finished. At the end of a round, teams have waited for each other.
+    /// Adds up a window that all threads have finished. At the end of a round, all teams wait for the busiest team.
     pub(crate) fn add_up(&self, window: u64, ends_round: bool) {
         let board = &self.board[(window % 2) as usize];
         let events = |partition: &usize| board[*partition].load(Ordering::Relaxed);

@@ -1,14 +1,14 @@
 //! Time, and the clocks that cut it into cycles.
 //!
-//! Time is a whole number of femtoseconds. A clock of `f` hertz ticks for the n-th time at floor(n * 10^15 / f), computed
-//! from n each time and never by adding periods up, so that a 700 MHz clock and a 1 GHz clock stay together for ever.
+//! Time is a whole number of femtoseconds. Edge n of a clock of `f` hertz is at floor(n * 10^15 / f). It is computed
+//! from n each time and never by adding up periods, so a 700 MHz clock and a 1 GHz clock never drift apart.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Add};
 
 const FEMTOSECONDS_PER_SECOND: u64 = 1_000_000_000_000_000;
 
-/// A point in simulated time, or a length of it, in femtoseconds. 2^64 of them last five hours.
+/// A point in simulated time, or a duration, in femtoseconds. 2^64 of them last five hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub u64);
@@ -19,17 +19,17 @@ impl Time {
     /// Later than everything that can happen.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// So many picoseconds.
+    /// A time in picoseconds.
     pub const fn picos(n: u64) -> Time {
         Time(n * 1_000)
     }
 
-    /// So many nanoseconds.
+    /// A time in nanoseconds.
     pub const fn nanos(n: u64) -> Time {
         Time(n * 1_000_000)
     }
 
-    /// So many microseconds.
+    /// A time in microseconds.
     pub const fn micros(n: u64) -> Time {
         Time(n * 1_000_000_000)
     }
@@ -45,7 +45,7 @@ impl Add for Time {
 }
 
 impl fmt::Display for Time {
-    /// In the largest unit that leaves a figure before the point: `1.25 us`, `800 ps`.
+    /// In the largest unit that leaves a digit before the point: `1.25 us`, `800 ps`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Time::NEVER {
             return write!(f, "never");
@@ -58,7 +58,7 @@ impl fmt::Display for Time {
             1_000_000_000_000..FEMTOSECONDS_PER_SECOND => (1_000_000_000_000, "ms"),
             _ => (FEMTOSECONDS_PER_SECOND, "s"),
         };
-        // Thousandths, cut rather than rounded: a time never prints as later than it is.
+        // Thousandths, truncated rather than rounded: a time never prints as later than it is.
         let (whole, rest) = (self.0 / scale, (self.0 % scale) as u128 * 1_000 / scale as u128);
         match rest {
             0 => write!(f, "{whole} {unit}"),
@@ -67,18 +67,18 @@ impl fmt::Display for Time {
     }
 }
 
-/// The rate of a clock.
+/// The frequency of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Hertz(pub u64);
 
 impl Hertz {
-    /// So many megahertz.
+    /// A frequency in megahertz.
     pub const fn mega(n: u64) -> Hertz {
         Hertz(n * 1_000_000)
     }
 
-    /// So many gigahertz.
+    /// A frequency in gigahertz.
     pub const fn giga(n: u64) -> Hertz {
         Hertz(n * 1_000_000_000)
     }
@@ -118,7 +118,7 @@ impl fmt::Display for Cycles {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     hertz: u64,
-    /// 10^15 / hertz, and what that division leaves.
+    /// 10^15 / hertz, and the remainder of that division.
     period: u64,
     rest: u64,
 }
@@ -132,7 +132,7 @@ impl Clock {
         Clock { hertz: rate.0, period: FEMTOSECONDS_PER_SECOND / rate.0, rest: FEMTOSECONDS_PER_SECOND % rate.0 }
     }
 
-    /// When cycle `n` begins; [`Time::NEVER`] if that lies beyond the end of time.
+    /// When cycle `n` begins; [`Time::NEVER`] if that does not fit into a [`Time`].
     #[inline]
     pub(crate) fn edge(&self, n: u64) -> Time {
         if self.rest == 0 {
@@ -161,7 +161,7 @@ impl Clock {
         self.first_at(time + Time(1))
     }
 
-    /// How long `cycles` last, rounded up to a whole femtosecond.
+    /// The duration of `cycles`, rounded up to a whole femtosecond.
     pub(crate) fn span(&self, cycles: Cycles) -> Time {
         let span = (cycles.0 as u128 * FEMTOSECONDS_PER_SECOND as u128).div_ceil(self.hertz as u128);
         Time(u64::try_from(span).unwrap_or(u64::MAX))
@@ -191,7 +191,7 @@ mod tests {
             // 10^12 cycles of f Hz take 10^27 / f femtoseconds exactly.
             let exact = 10u128.pow(27) / rate.0 as u128;
             assert_eq!(clock.edge(10u64.pow(12)).0 as u128, exact, "{rate}");
-            // And a second of it is a second, whatever the rate.
+            // And n seconds of it are n seconds, whatever the frequency.
             assert_eq!(clock.edge(rate.0 * 1_000), Time(1_000 * FEMTOSECONDS_PER_SECOND), "{rate}");
         }
     }

@@ -1,32 +1,32 @@
 //! The trace hook: what every context did, and why it waited, in simulated time.
 //!
-//! The domain notes pauses and waits itself, in a copy of its loop that exists only for runs with a trace; a run without
-//! one takes the other copy. A context can add instants and spans of its own.
+//! The domain records pauses and waits itself, in a copy of its loop that is compiled for runs with a trace. A run
+//! without a trace uses the other copy. A context can add instants and spans of its own.
 
 use crate::{context::Scope, core::Core, name::Name, time::Time};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 
-/// Which trace is taken.
+/// What a trace contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceSpec {
-    /// No more events than these, the first.
+    /// Maximum number of events; later ones are dropped.
     pub events: usize,
-    /// Only a part of the time; none: all of it.
+    /// Trace only a part of the time; `None`: all of it.
     pub sample: Option<Sample>,
 }
 
-/// A part of the time: the first `length` of every `period`.
+/// A periodic sample: the first `length` of every `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// How long it is looked at.
+    /// The length of a sample.
     pub length: Time,
-    /// From one look to the next.
+    /// From the start of one sample to the start of the next.
     pub period: Time,
 }
 
 impl TraceSpec {
-    /// The first so many events.
+    /// A trace of the first `events` events.
     pub const fn of(events: usize) -> TraceSpec {
         TraceSpec { events, sample: None }
     }
@@ -53,7 +53,7 @@ pub struct TraceEvent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// It paused: it was occupied until then.
+    /// It paused, that is, it was busy.
     Busy {
         /// The end of the pause.
         until: Time,
@@ -65,21 +65,21 @@ pub enum Activity {
         /// The path of the eventcount: the reason for waiting.
         on: String,
     },
-    /// A span of the model's own.
+    /// A span that the model recorded.
     Span {
         /// Its end.
         until: Time,
-        /// What it was.
+        /// The name of the span.
         name: String,
     },
-    /// An instant of the model's own.
+    /// An instant that the model recorded.
     Instant {
-        /// What happened.
+        /// The name of the event.
         name: String,
     },
 }
 
-/// A line of the trace as it is taken down, in cycles and short names.
+/// A trace record in compact form, with cycles and short names.
 pub(crate) enum Mark {
     Busy { cycles: u64 },
     Waited { since: u64, on: Name },
@@ -94,12 +94,12 @@ struct Note {
     mark: Mark,
 }
 
-/// Takes the trace of one partition down.
+/// Records the trace of one partition.
 pub(crate) struct Recorder {
     notes: RefCell<Vec<Note>>,
     spec: TraceSpec,
-    /// When the last note was taken down that the limit allows. Others of that time are kept too: which of them belong to the
-    /// first depends on those of other partitions.
+    /// The time of the last event that the limit allows. Other events of that time are kept too: which of them are
+    /// within the limit depends on the events of other partitions.
     full_at: Cell<Time>,
 }
 
@@ -120,7 +120,7 @@ impl Recorder {
         }
     }
 
-    /// The trace in readable form, each event with the time at which it was taken down.
+    /// The trace in readable form, each event with the time at which it was recorded.
     pub(crate) fn events(
         &self,
         edge: impl Fn(u32, u64) -> Time,
@@ -140,7 +140,7 @@ impl Recorder {
     }
 }
 
-/// Takes down a mark of the context whose place is `scope`, in its current cycle.
+/// Records a mark for the context at `scope`, in its current cycle.
 #[cold]
 fn record(scope: &Scope, mark: Mark) {
     if let Some(recorder) = &scope.core.shared.recorder {
@@ -153,8 +153,8 @@ pub(crate) fn instant(scope: &Scope, what: &'static str) {
     record(scope, Mark::Instant(what));
 }
 
-/// Puts the traces of all partitions together: the first `limit` events taken down, in the order (start, context).
-/// No partition has dropped one of those, and neither order depends on where the model was cut.
+/// Merges the traces of all partitions: the first `limit` recorded events, in the order (start, context). No partition
+/// has dropped one of those, and neither order depends on where the model was cut.
 pub(crate) fn merge(mut events: Vec<(Time, TraceEvent)>, limit: usize) -> Vec<TraceEvent> {
     events.sort_by(|(time, event), (time2, event2)| (time, &event.context).cmp(&(time2, &event2.context)));
     events.truncate(limit);
@@ -163,7 +163,7 @@ pub(crate) fn merge(mut events: Vec<(Time, TraceEvent)>, limit: usize) -> Vec<Tr
     events
 }
 
-/// The future end of a span, noted when this is dropped.
+/// An open span, recorded when it is dropped.
 #[must_use = "a span ends when it is dropped"]
 pub struct Span<'a> {
     scope: &'a Scope,

@@ -25,7 +25,7 @@ fn eight_clocks_keep_their_rates_together() {
     });
     let run = model.run(&RunOptions { until: Time::micros(10), ..RunOptions::default() });
     for (index, rate) in rates.iter().enumerate() {
-        // Edges 0, 1, 2.. before 10 us: that is rate * 10^-5 of them, all whole numbers here.
+        // Edges 0, 1, 2.. before 10 us: rate * 10^-5 of them, a whole number for each of these rates.
         assert_eq!(run.total().count(&format!("ticks{index}")), rate.0 / 100_000, "{rate}");
     }
 }
@@ -37,7 +37,7 @@ fn the_earliest_edge_runs_first_and_ties_go_to_the_first_clock() {
     let mut model = Model::new();
     let clocks = [model.clock(Hertz::giga(1)), model.clock(Hertz::giga(2)), model.clock(Hertz::mega(500))];
     model.partition(move |partition| {
-        // Built in another order than declared: that does not matter.
+        // The domains are built in another order than their clocks are declared: the order of building does not matter.
         for index in [2, 0, 1] {
             let log = noted.clone();
             partition.scope(clocks[index]).spawn(("ticker", index), async move |cx| {
@@ -93,7 +93,8 @@ fn a_wake_up_across_clocks_reaches_the_next_edge_whoever_else_is_there() {
         });
         let run = model.run(&RunOptions::default());
         finished(&run);
-        // The fast clock is declared later: at one time it runs after the slow one, which it then reaches an edge later.
+        // The fast clock is declared later, so at one time it runs after the slow clock. A wake-up of the slow domain
+        // by the fast one therefore takes effect one slow edge later.
         assert_eq!(log.text(), "s2 ns f2 ns s3 ns s5 ns f5 ns s6 ns s8 ns f8 ns s9 ns", "bystander: {bystander}");
     }
 }

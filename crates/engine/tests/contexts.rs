@@ -22,7 +22,7 @@ fn contexts_run_in_the_order_in_which_they_asked() {
         }
     });
     finished(&run);
-    // In cycle 4: a paused for one cycle, so it comes first; b asked in cycle 1, c in 2.
+    // In cycle 4: `a` paused for one cycle, so it runs first; `b` asked in cycle 1, `c` in cycle 2.
     assert_eq!(log.text(), "b1 c2 a3 a4 b4 c4");
 }
 
@@ -69,7 +69,7 @@ fn a_pause_of_zero_lets_the_others_run_but_takes_no_time() {
 
 #[test]
 fn idle_time_is_skipped() {
-    // A second of simulated time in which nothing happens but twice.
+    // One second of simulated time with only two events.
     let run = simulate(|scope| {
         scope.spawn("sleeper", async |cx| {
             cx.pause(500_000_000).await;
@@ -170,7 +170,7 @@ fn whom_a_settled_context_wakes_runs_in_the_next_cycle() {
             cx.settle().await;
             bell.advance();
             log.note(format!("arbiter{}", cx.now().0));
-            cx.settle().await; // once more: in the next cycle
+            cx.settle().await; // settles again, in the next cycle
             log.note(format!("arbiter{}", cx.now().0));
         });
     });
@@ -187,7 +187,7 @@ fn contexts_are_born_and_end_while_the_run_goes_on() {
                 for child in 0..10u64 {
                     let done = done.clone();
                     cx.scope().spawn("child", async move |cx| {
-                        assert_eq!(cx.now(), Cycles(generation * 3)); // born in this very cycle
+                        assert_eq!(cx.now(), Cycles(generation * 3)); // started in this very cycle
                         cx.pause(child + 1).await;
                         done.increment();
                     });
@@ -198,7 +198,7 @@ fn contexts_are_born_and_end_while_the_run_goes_on() {
     });
     finished(&run);
     assert_eq!(run.total().count("done"), 1_000);
-    // All children share a name: their busy cycles, 1 + 2 + .. + 10 a generation, are added up.
+    // All children share a name, so their busy cycles, 1 + 2 + .. + 10 per generation, are added up.
     assert_eq!(run.total().count("parent.child.busy_cycles"), 5_500);
 }
 
@@ -214,7 +214,7 @@ fn a_wait_with_a_limit_ends_at_the_first_of_both() {
                 let there = waits.wait_for(waits.count() + 1, limit).await;
                 log.note(format!("{there}@{}", cx.now().0));
             }
-            // The time limit of a wait that was fulfilled does not touch later ones.
+            // The limit of a wait that was satisfied does not affect later waits.
             assert!(waits.wait_for(3, 1_000_000).await);
             log.note(format!("last@{}", cx.now().0));
         });
@@ -271,7 +271,7 @@ fn a_wait_that_is_given_up_is_forgotten() {
         let waits = bell.clone();
         scope.spawn("fickle", async move |cx| {
             GiveUp(&waits).await;
-            cx.pause(10).await; // and not less, although the bell rings in cycle 5
+            cx.pause(10).await; // the full pause, although the bell rings in cycle 5
             assert_eq!(cx.now(), Cycles(10));
         });
         scope.spawn("ringer", async move |cx| {
@@ -363,7 +363,7 @@ fn a_million_contexts_run_in_less_than_a_gigabyte() {
     });
     finished(&run);
     assert_eq!(run.events, 3_000_000);
-    // The most memory this process ever had, with whatever other tests run in it.
+    // The peak memory of this process, including other tests that ran in it.
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak_kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();

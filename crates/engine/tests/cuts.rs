@@ -1,7 +1,7 @@
 //! Statistics and traces do not depend on the number of threads or on where a model is cut.
 //!
-//! Random models of islands and links are run whole by one thread, and then in random cuts by 1, 2, 3 and 8 threads. Within
-//! an island contexts share state and use everything the engine has; between islands there are only links.
+//! Random models of islands and links are run whole by one thread, and then in random cuts by 1, 2, 3 and 8 threads.
+//! Within an island contexts share state and use every feature of the engine; between islands there are only links.
 
 mod common;
 
@@ -63,7 +63,7 @@ struct Message {
     hops: u64,
 }
 
-/// What the contexts of an island share.
+/// State shared by the contexts of an island.
 struct Island {
     state: Cell<u64>,
     outlets: Vec<Outlet<Message>>,
@@ -74,7 +74,8 @@ struct Island {
 }
 
 impl Island {
-    /// The next pseudo-random number; it depends on everything that has happened on the island so far, and in which order.
+    /// The next pseudo-random number; it depends on everything that has happened on the island so far, and in which
+    /// order.
     fn next(&self, input: u64) -> u64 {
         let state = (self.state.get() ^ input).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
         self.state.set(state);
@@ -90,7 +91,7 @@ impl Island {
     }
 }
 
-/// Sends messages out, now and then.
+/// Sends messages at irregular intervals.
 async fn source(island: Rc<Island>, cx: Context) {
     for count in 0..12 {
         cx.pause(island.next(count) % 50 + u64::from(count % 5 == 0) * 3_000).await;
@@ -102,7 +103,7 @@ async fn source(island: Rc<Island>, cx: Context) {
     }
 }
 
-/// Takes what arrives in one lane, works on it, and passes it on.
+/// Receives from one lane, does some work on each message, and forwards it.
 async fn relay(island: Rc<Island>, inlet: Inlet<Message>, lane: Lane, cx: Context) {
     loop {
         let message = inlet.recv(lane).await;
@@ -123,7 +124,7 @@ async fn relay(island: Rc<Island>, inlet: Inlet<Message>, lane: Lane, cx: Contex
     }
 }
 
-/// Arbitrates once everything in a cycle has happened.
+/// Arbitrates once everything else in a cycle has run.
 async fn arbiter(island: Rc<Island>, cx: Context) {
     loop {
         island.bell.next().await;
@@ -134,7 +135,7 @@ async fn arbiter(island: Rc<Island>, cx: Context) {
     }
 }
 
-/// Empties the buffer, with limits to its patience.
+/// Drains the buffer, using timed waits.
 async fn drain(island: Rc<Island>, cx: Context) {
     loop {
         let message = island.buffer.recv().await;
@@ -161,7 +162,7 @@ fn build(scope: &Scope, index: usize, seed: u64, outlets: Vec<Outlet<Message>>, 
     }
     scope.serve("arbiter", |cx| arbiter(Rc::clone(&island), cx));
     scope.serve("drain", |cx| drain(Rc::clone(&island), cx));
-    // The final state stands for the whole history of the island.
+    // The final state is a digest of the whole history of the island.
     let digest = scope.counter("digest");
     scope.serve("digest", async move |cx| {
         loop {
@@ -177,7 +178,7 @@ fn run(spec: &Spec, cut: &[usize], threads: usize) -> Run {
     model(spec, cut, &[Share::default(); 7], None).run(&options)
 }
 
-/// The model, cut so; with the share of each partition and the delay of what it asks for.
+/// The model with this cut, the share of each partition and the control delay.
 fn model(spec: &Spec, cut: &[usize], shares: &[Share], delay: Option<Time>) -> Model {
     let mut model = Model::new();
     delay.into_iter().for_each(|delay| model.control_delay(delay));
@@ -229,7 +230,7 @@ proptest! {
             let mut run = run(&spec, cut, threads);
             prop_assert_eq!(&run.regions, &whole.regions, "statistics, cut {:?}, {} threads", cut, threads);
             prop_assert_eq!(&run.trace, &whole.trace, "trace, cut {:?}, {} threads", cut, threads);
-            // How many events a partition has at one time depends on what is in it, and is no statistic.
+            // The peak of events at one time depends on what a partition contains, and is not a statistic.
             for (pressure, of_whole) in run.pressure.iter_mut().zip(&whole.pressure) {
                 prop_assert!(pressure.most <= of_whole.most);
                 pressure.most = of_whole.most;
@@ -239,7 +240,7 @@ proptest! {
     }
 }
 
-/// Latencies from 2 to 200 ns, so that some partitions have to wait for each other much more often than others.
+/// Latencies from 2 to 200 ns, so that some partitions must synchronise much more often than others.
 fn mixed() -> impl Strategy<Value = (Spec, Vec<usize>, Vec<Share>, u64)> {
     let stretched = (specs(), prop::collection::vec(0u32..3, 12)).prop_map(|(mut spec, stretches)| {
         let stretches = stretches.into_iter().map(|stretch| [1, 4, 10][stretch as usize]);
@@ -276,7 +277,7 @@ proptest! {
             prop_assert_eq!(&run.regions, &whole.regions, "statistics, cut {:?}, {} threads", cut, threads);
             prop_assert_eq!(&run, &whole, "cut {:?}, {} threads", cut, threads);
         }
-        // A watchdog looks at the end of each round: those depend on groups, but not on threads.
+        // The watchdog checks at the end of each round. Rounds depend on groups, but not on threads.
         let ends = |threads| {
             let options = RunOptions { threads, watchdog: Some(150), ..RunOptions::default() };
             model(&spec, &apart, &shares, Some(Time::picos(delay))).run(&options)
@@ -295,7 +296,7 @@ fn the_random_models_end_in_different_ways_and_meet_regions() {
     for _ in 0..40 {
         let spec = specs().new_tree(&mut runner).unwrap().current();
         let run = run(&spec, &vec![0; spec.islands.len()], 1);
-        // The digest never ends, so every run is ended by the watchdog: what differs is who is held up.
+        // The digest context never ends, so the watchdog ends every run; runs differ in which contexts are blocked.
         let Outcome::Stuck(report) = &run.outcome else { panic!("{}", run.outcome) };
         stuck += usize::from(report.anybody_held_up());
         regions += run.regions.len() - 1;

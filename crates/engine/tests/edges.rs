@@ -1,22 +1,22 @@
-//! Regions, stops and failures take effect at a time that the model states, however it is cut and whatever its windows are.
+//! Regions, stops and failures take effect at a time that the model states, for any cut and any length of windows.
 
 mod common;
 
 use common::simulate;
 use engine::{Context, Hertz, Lane, LinkSpec, Model, Outcome, Region, Run, RunOptions, Time};
 
-/// Three islands in a circle of links, in one, two or three partitions, and beside them two that only make other windows.
+/// Three islands in a ring of links, in one, two or three partitions. Two further islands only change the windows.
 #[derive(Clone, Copy)]
 struct Cut {
     partitions: usize,
     threads: usize,
-    /// Of the link between the two islands beside.
+    /// The latency of the link between the two further islands.
     beside: Option<Time>,
     until: Time,
 }
 
 const WHOLE: Cut = Cut { partitions: 1, threads: 1, beside: None, until: Time::NEVER };
-/// Cuts and windows that must make no difference.
+/// Cuts and windows that must give the same result.
 const CUTS: [Cut; 5] = [
     Cut { partitions: 2, ..WHOLE },
     Cut { partitions: 3, threads: 3, ..WHOLE },
@@ -26,7 +26,7 @@ const CUTS: [Cut; 5] = [
 ];
 const LINK: Time = Time::nanos(10);
 
-/// Each island counts its cycles and passes a token on. Island 1 does `act` with each token that it receives.
+/// Each island counts its cycles and forwards a token. Island 1 calls `act` for each token that it receives.
 fn run(cut: Cut, delay: Option<Time>, act: fn(&Context, u64)) -> Run {
     let mut model = Model::new();
     let clocks = [Hertz::giga(1), Hertz::mega(700), Hertz::giga(3)].map(|rate| model.clock(rate));
@@ -94,7 +94,7 @@ fn of_islands(mut run: Run) -> Vec<Region> {
     run.regions
 }
 
-/// Regions that are asked for with tokens 3, 6 and 9 (at about 47, 85 and 125 ns), and the end with token 15.
+/// Requests regions with tokens 3, 6 and 9 (at about 47, 85 and 125 ns), and the end with token 15.
 fn mark(cx: &Context, token: u64) {
     match token {
         3 | 6 | 9 => cx.region(&format!("asked for at {}", cx.time())),
@@ -114,7 +114,7 @@ fn neither_cuts_nor_windows_nor_threads_move_the_edges_of_regions() {
             let asked = Time(region.start.0 - delay.0);
             assert_eq!(region.name, format!("asked for at {asked}"), "it begins {delay} later");
         }
-        // 1 GHz: a cycle begins with every nanosecond.
+        // 1 GHz: a cycle begins at every nanosecond.
         let cycles = |time: Time| time.0.div_ceil(Time::nanos(1).0);
         for Region { start, end, statistics, name } in &whole {
             assert_eq!(statistics.count("island0.cycles"), cycles(*end) - cycles(*start), "{name}");

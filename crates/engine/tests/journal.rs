@@ -1,11 +1,11 @@
-//! An auditor sees everything in order, changes nothing, and ends a run in which something is wrong.
+//! An auditor sees all entries in order, does not change the run, and ends a run in which it finds an error.
 
 use engine::{Auditor, Entry, Hertz, Journal, Lane, LinkSpec, Model, Outcome, Run, RunOptions, Share, Time};
 use std::sync::{Arc, Mutex};
 
 type Seen = Arc<Mutex<Vec<Entry<u64>>>>;
 
-/// Writes down what it reads, and finds one number wrong.
+/// Copies what it reads, and reports one number as an error.
 struct Clerk(Seen, Option<u64>);
 
 impl Auditor<u64> for Clerk {
@@ -20,8 +20,8 @@ impl Auditor<u64> for Clerk {
     }
 }
 
-/// Four islands in a circle pass a number on and write it down; regions begin on the way. Two and two are near each other, so that
-/// several windows are one round where teams of threads run them.
+/// Four islands in a ring forward a number and write it into the journal; regions begin on the way. Two pairs of
+/// islands have short links, so that teams of threads run several windows in a round.
 fn run(partitions: usize, threads: usize, audit: Option<Option<u64>>) -> (Run, Vec<Entry<u64>>) {
     let seen = Seen::default();
     let mut model = Model::new();

@@ -254,7 +254,7 @@ fn a_rate_is_how_the_counts_of_equal_spans_are_spread() {
             accesses.count(5); // none in two spans, 5 in the fourth
             cx.region("second"); // takes effect after cycle 35, in the middle of it
             cx.pause(20).await;
-            accesses.count(4); // spans begin anew: none in the first, 4 in the second
+            accesses.count(4); // spans restart with the region: none in the first, 4 in the second
         });
     });
     finished(&run);

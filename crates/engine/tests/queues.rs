@@ -47,7 +47,7 @@ fn who_waits_for_room_is_not_overtaken() {
                 queue.send(name).await;
             });
         }
-        // Tries in every cycle, and before the woken senders get their turn; it only gets in when nobody waits.
+        // Tries in every cycle, before the woken senders run; it succeeds only when no sender waits.
         let pushy = queue.clone();
         scope.spawn("pushy", async move |cx| {
             for _ in 0..20 {
@@ -63,7 +63,7 @@ fn who_waits_for_room_is_not_overtaken() {
         });
     });
     finished(&run);
-    // a asks for its second place before b and c ask for their first.
+    // `a` asks for its second place before `b` and `c` ask for their first.
     assert_eq!(log.text(), "a a b c b c pushy");
 }
 
@@ -122,7 +122,7 @@ fn who_gives_up_waiting_for_a_credit_passes_its_turn_on() {
         });
         let fickle = registers.clone();
         scope.spawn("fickle", async move |_| {
-            // Asks, and drops the question before it is answered.
+            // Polls an acquire once and drops it while it is pending.
             std::future::poll_fn(|context| {
                 let asked = pin!(fickle.acquire()).as_mut().poll(context);
                 assert!(asked.is_pending());
@@ -148,9 +148,9 @@ fn a_port_serialises_by_its_bandwidth_and_delays_by_its_latency() {
         let spec = PortSpec { capacity: 8, latency: Cycles(4), bytes_per_cycle: Some(16) };
         let (outlet, inlet) = scope.port::<u32>("port", spec, &scope);
         scope.spawn("sender", async move |_| {
-            outlet.send(Lane::Request, 1, 64).await; // 4 cycles on the wire: there at 8
-            outlet.send(Lane::Request, 2, 8).await; // 1 more: at 9
-            outlet.send(Lane::Request, 3, 17).await; // 2 more: at 11
+            outlet.send(Lane::Request, 1, 64).await; // 4 cycles on the wire: arrives at 8
+            outlet.send(Lane::Request, 2, 8).await; // 1 more: arrives at 9
+            outlet.send(Lane::Request, 3, 17).await; // 2 more: arrives at 11
         });
         scope.spawn("receiver", async move |cx| {
             for _ in 0..3 {

@@ -1,9 +1,9 @@
-//! A bound of the speedup follows from the model, not from the computer or from the threads of the run.
+//! A bound of the speedup follows from the model, not from the computer or the number of threads of the run.
 
 use engine::{Hertz, Lane, LinkSpec, Model, Outcome, RunOptions, Scaling, Share, Time};
 
-/// A partition for each number of contexts that run in every cycle, for 1000 cycles. The links lead round in a circle; the latency
-/// of each is that of `links`.
+/// Partition n has `contexts[n]` contexts that run in every cycle, for 1000 cycles. The links form a ring; `links` has
+/// their latencies.
 fn scaling(contexts: &[usize], shares: &[Share], links: &[u64], threads: usize) -> Vec<Scaling> {
     let mut model = Model::new();
     let clock = model.clock(Hertz::giga(1));
@@ -43,7 +43,7 @@ fn all_wait_for_the_thread_that_has_most() {
     let equal = [Share::default(); 4];
     let links = [10; 4];
     assert_eq!(bounds(&scaling(&[2; 4], &equal, &links, 1)), [1.0, 2.0, 2.0, 4.0]);
-    // Dealt in turn, the heavy one has company; dealt by weight, it is alone.
+    // With equal weights, the heavy partition shares a thread; dealt by weight, it has a thread of its own.
     assert_eq!(bounds(&scaling(&[3, 1, 1, 1], &equal, &links, 1)), [1.0, 1.5, 1.5, 2.0]);
     let by_weight: Vec<Share> = [3, 1, 1, 1].iter().map(|&weight| Share { weight, group: 0 }).collect();
     assert_eq!(bounds(&scaling(&[3, 1, 1, 1], &by_weight, &links, 1)), [1.0, 2.0, 2.0, 2.0]);

@@ -1,4 +1,4 @@
-//! Runs that do not get on: deadlocks, livelocks, failures, interruptions, panics.
+//! Runs that make no progress or fail: deadlocks, livelocks, failures, interruptions, panics.
 
 mod common;
 
@@ -7,7 +7,7 @@ use engine::{Hertz, Lane, LinkSpec, Model, Monitor, Outcome, RunOptions, Time};
 
 #[test]
 fn a_deadlock_is_explained() {
-    // Two servers that send each other two messages for one: their queues fill up.
+    // Two servers that send each other two messages for each one they receive: their queues fill up.
     let run = simulate(|scope| {
         let chip = scope.scope("chip");
         let (east, west) = (chip.queue::<u32>("east", 2), chip.queue::<u32>("west", 2));
@@ -54,7 +54,7 @@ fn an_answer_that_never_comes_is_a_deadlock() {
             loop {
                 let question = requests.recv().await;
                 if question < 2 {
-                    answer.send(question).await; // the third is forgotten
+                    answer.send(question).await; // the third question gets no answer
                 }
             }
         });
@@ -117,7 +117,7 @@ fn whom_something_should_come_from_is_known_before_anything_has_come() {
         let spec = LinkSpec { latency: Time::nanos(5), capacity: 1, bytes_per_cycle: None };
         let (to_right, at_right) = model.link::<u32>("east", spec);
         let (to_left, at_left) = model.link::<u32>("west", spec);
-        // Each waits for the other to begin.
+        // Each side waits for the other to begin.
         for (name, outgoing, incoming) in [("left", to_right, at_left), ("right", to_left, at_right)] {
             model.partition(move |partition| {
                 let scope = partition.scope(clock);
@@ -187,13 +187,13 @@ fn a_run_without_progress_is_stopped_by_the_watchdog() {
         });
         scope.serve("retry", async |cx| {
             loop {
-                cx.pause(10).await; // in vain
+                cx.pause(10).await; // never succeeds
             }
         });
     });
     let Outcome::Stuck(report) = &run.outcome else { panic!("{}", run.outcome) };
     assert_eq!(report.waiting[0].context, "core");
-    // The last progress was at 100 us; from then on there are 100 retries a microsecond.
+    // The last progress was at 100 us; after that there are 100 retries per microsecond.
     assert!(run.end > Time::micros(195) && run.end < Time::micros(210), "{}", run.end);
 }
 
@@ -263,7 +263,7 @@ fn a_context_that_rests_tells_what_it_needs_and_of_whom() {
         let clock = model.clock(Hertz::giga(1));
         let spec = LinkSpec { latency: Time::nanos(5), capacity: 4, bytes_per_cycle: None };
         let (asks, asked) = model.link::<u32>("asks", spec);
-        // Each serves the other and, in the middle of that, asks for something in return.
+        // Each serves the other and, in the middle of that, sends a request of its own.
         model.partition(move |partition| {
             let scope = partition.scope(clock);
             let (outlet, bell) = (scope.sender(asks), scope.scope("cache").eventcount("work"));
@@ -318,7 +318,7 @@ fn a_failure_says_where_and_why() {
     assert!(run.end < Time::nanos(10));
 }
 
-/// Whichever partition is built last: one that has nothing to do does not hold the time back.
+/// Independent of the order of building: a partition without work does not hold back the time of the run.
 #[test]
 fn a_run_is_as_far_as_its_partition_that_is_furthest() {
     for busy in [0, 1] {

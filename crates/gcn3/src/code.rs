@@ -1,7 +1,7 @@
 //! Loaded machine code, decoded once.
 //!
 //! A kernel executes the same instructions millions of times, so each is decoded and its handler looked up when the
-//! code is loaded. Instructions start at multiples of four bytes; every such place is decoded by itself, because
+//! code is loaded. Instructions start at multiples of four bytes. Every such position is decoded independently, because
 //! code may be followed by data, and a jump may go anywhere.
 
 use crate::{
@@ -13,14 +13,14 @@ use crate::{
     wave::Wavefront,
 };
 
-/// A place where an instruction may start.
+/// A position where an instruction may start.
 #[derive(Clone, Copy)]
 struct Slot {
     handler: Handler,
     inst: Inst,
 }
 
-/// A piece of code at its address, ready to be executed.
+/// A range of code at its address, ready to be executed.
 pub struct Code {
     start: u64,
     slots: Vec<Slot>,
@@ -35,15 +35,15 @@ impl std::fmt::Debug for Code {
 }
 
 impl Code {
-    /// Decodes `bytes`, which lie at address `start`.
+    /// Decodes `bytes`, which are located at address `start`.
     pub fn new(start: u64, bytes: &[u8]) -> Self {
         let slots: Vec<Slot> = (0..bytes.len() / 4).map(|word| slot(bytes, 4 * word)).collect();
         let vgprs = slots.iter().map(|slot| reach(&slot.inst)).max().unwrap_or(0);
         Self { start, slots, bytes: bytes.to_vec(), vgprs }
     }
 
-    /// No instruction here reaches a vector register of this number or above, whatever the kernel declares: a new
-    /// wavefront needs no others cleared.
+    /// A bound on the vector registers that any instruction here can reach, whatever the kernel declares: only
+    /// registers below it must be cleared for a new wavefront.
     pub fn vgprs(&self) -> usize {
         self.vgprs
     }
@@ -53,18 +53,19 @@ impl Code {
         self.start
     }
 
-    /// The address behind the last byte.
+    /// The address after the last byte.
     pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
-    /// The instruction at an address, if there is one.
+    /// The instruction at an address; none outside the code.
     pub fn instruction(&self, pc: u64) -> Option<Result<Inst, DecodeError>> {
         let offset = pc.checked_sub(self.start).filter(|offset| *offset < self.bytes.len() as u64)?;
         Some(decode(&self.bytes, offset as usize))
     }
 
-    /// The instructions at every place where one may start, four bytes apart, as far as they decode.
+    /// The instructions at every position where one may start, four bytes apart; a placeholder where the bytes do not
+    /// decode.
     pub fn instructions(&self) -> impl Iterator<Item = &Inst> {
         self.slots.iter().map(|slot| &slot.inst)
     }
@@ -81,9 +82,10 @@ fn slot(bytes: &[u8], offset: usize) -> Slot {
     }
 }
 
-/// One more than the last vector register that an instruction can reach, or a little above that.
+/// An upper bound on the vector registers that an instruction can reach: their highest number plus one, or slightly
+/// more.
 fn reach(inst: &Inst) -> usize {
-    // The widest access: eight registers of data or address, and a status word behind.
+    // The widest access: eight registers of data or address, followed by a status word.
     const WIDEST: usize = 16;
     let indexed = matches!(
         inst.op,
@@ -99,7 +101,7 @@ fn reach(inst: &Inst) -> usize {
     if indexed { 256 } else { last.map_or(0, |last| (usize::from(last) + WIDEST).min(256)) }
 }
 
-/// The handler of an instruction, unless it asks for something that its handler would ignore.
+/// The handler of an instruction; none if the instruction uses a feature that its handler would ignore.
 fn supported(inst: &Inst) -> Option<Handler> {
     let info = inst.op.info();
     let vector = matches!(info.encoding, Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 | Encoding::Vopc);
@@ -128,7 +130,7 @@ fn illegal(_: &mut Wavefront, _: &Inst, _: &mut Group) -> Outcome {
     Err(Fault::Illegal("it does not decode".into()))
 }
 
-/// What stands in for an instruction that does not decode.
+/// The placeholder for an instruction that does not decode.
 const NOWHERE: Inst = Inst {
     op: Op::SNop,
     format: crate::inst::Format::Sopp,
@@ -173,7 +175,7 @@ impl Wavefront {
     }
 }
 
-/// Whether the index in M0 applies: it does to vector arithmetic only.
+/// Whether the index in M0 applies to an instruction: only to vector arithmetic.
 fn is_indexed(inst: &Inst) -> bool {
     matches!(inst.op.info().encoding, Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 | Encoding::Vopc)
 }

@@ -1,9 +1,9 @@
-//! What can go wrong while a kernel runs, told so that its author finds the place.
+//! Errors during the execution of a kernel, with their location.
 
 use crate::{code::Code, dispatch::Places, object::Kernel};
 use thiserror::Error;
 
-/// What an instruction ran into.
+/// The fault of an instruction.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Fault {
     #[error("the bytes at this address are no instruction of gfx803: {0}")]
@@ -24,7 +24,7 @@ pub enum Fault {
     Descriptor(Box<str>),
     #[error("the kernel trapped (s_trap {0}); compilers emit this for abort() and unreachable code")]
     Trap(u32),
-    /// Memory has not got the page yet: nothing has been done, and the access is to be tried again.
+    /// The page is not available yet: nothing has been done, and the access must be repeated.
     #[error("an access waits for its page")]
     Away,
     #[error("no end after {0} wavefront instructions, the limit given: probably an endless loop")]
@@ -32,7 +32,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The lane at fault, where it is one.
+    /// The faulting lane, if it is a single one.
     pub fn lane(&self) -> Option<u8> {
         match self {
             Self::Unmapped { lane, .. } | Self::Unaligned { lane, .. } | Self::ReadOnly { lane, .. } => *lane,
@@ -42,7 +42,7 @@ impl Fault {
     }
 }
 
-/// What was done to memory, for messages.
+/// The kind of access, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Load,
@@ -60,7 +60,7 @@ impl std::fmt::Display for Access {
     }
 }
 
-/// A fault and the place where it happened.
+/// A fault and its location.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error(
     "kernel '{kernel}', workgroup ({}, {}, {}), wavefront {wavefront}{}, at {pc:#x} (+{offset:#x}) `{text}`: {fault}",
@@ -79,7 +79,7 @@ pub struct ExecError {
     pub fault: Fault,
 }
 
-/// Where in a launch a fault happened.
+/// The location of a fault in a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     pub places: &'a Places,

@@ -1,7 +1,7 @@
-//! The pre-decoded form of an instruction: small, `Copy`, and with everything resolved that its bytes decide.
+//! The decoded form of an instruction: small, `Copy`, and with everything resolved that its bytes determine.
 //!
 //! Implicit registers are made explicit (the VCC that `v_addc_u32_e32` reads and writes, the destination that
-//! `v_mac_f32` adds to), so one meaning per [`Op`] serves every encoding.
+//! `v_mac_f32` adds to), so one implementation per [`Op`] serves every encoding.
 //!
 //! Where memory instructions keep their operands:
 //!
@@ -28,16 +28,16 @@ pub struct Inst {
     pub sdst: Operand,
     pub src: [Operand; 3],
     /// The literal constant if an operand is [`Operand::LITERAL`]; else the 16-bit constant of SOPK (extended as the
-    /// instruction says) and SOPP (sign-extended), or the offset of a memory instruction.
+    /// instruction requires) and SOPP (sign-extended), or the offset of a memory instruction.
     pub imm: u32,
-    /// What happens to sources on their way in and to the result on its way out.
+    /// Modifiers of sources and of the result.
     pub mods: Mods,
-    /// Fields only some encodings have.
+    /// Fields that only some encodings have.
     pub extra: Extra,
 }
 
 impl Inst {
-    /// Where a branch at `pc` goes if taken. Meaningful for SOPP branches and `s_cbranch_i_fork`.
+    /// The target of a branch at `pc`. Meaningful for SOPP branches and `s_cbranch_i_fork`.
     pub fn branch_target(&self, pc: u64) -> u64 {
         let words = i64::from(self.imm as u16 as i16);
         pc.wrapping_add(u64::from(self.size)).wrapping_add_signed(words * 4)
@@ -59,7 +59,7 @@ impl Inst {
         }
     }
 
-    /// The flags of a memory instruction; none set for the others.
+    /// The fields of a memory instruction; all zero for others.
     pub fn memory(&self) -> MemoryFields {
         match self.extra {
             Extra::Memory(memory) => memory,
@@ -98,7 +98,7 @@ pub enum Format {
 
 /// A register or constant in the numbering of GCN's nine-bit source fields.
 ///
-/// Where an instruction reads several registers this is the first of them; the row of the [`Op`] says how many.
+/// If an instruction reads several registers, this is the first; the row of the [`Op`] says how many.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operand(u16);
 
@@ -122,15 +122,15 @@ impl Operand {
     /// No operand.
     pub const NONE: Operand = Operand(u16::MAX);
 
-    /// How many general scalar registers an instruction can name.
+    /// The number of general scalar registers that an instruction can name.
     pub const SGPRS: u16 = 102;
 
-    /// The operand of a nine-bit source field, whatever it names.
+    /// The operand of a nine-bit source field.
     pub const fn from_field(field: u16) -> Operand {
         Operand(field & 0x1ff)
     }
 
-    /// Scalar register `n`; from 102 on the special registers follow.
+    /// Scalar register `n`; the special registers start at 102.
     pub const fn sgpr(n: u8) -> Operand {
         Operand((n & 0x7f) as u16)
     }
@@ -140,7 +140,7 @@ impl Operand {
         Operand(256 + n as u16)
     }
 
-    /// The number in the nine-bit source space; [`Operand::NONE`] lies outside it.
+    /// The number in the nine-bit source space; [`Operand::NONE`] is outside of it.
     #[inline]
     pub const fn code(self) -> u16 {
         self.0
@@ -184,7 +184,7 @@ impl Operand {
         }
     }
 
-    /// The value of a float inline constant. Each width rounds 1/(2 pi) for itself: see [`Operand::INV_2PI`].
+    /// The value of a float inline constant. Each width rounds 1/(2 pi) separately: see [`Operand::INV_2PI`].
     pub const fn as_inline_float(self) -> Option<f64> {
         match self.0 {
             240 => Some(0.5),
@@ -201,7 +201,7 @@ impl Operand {
     }
 }
 
-/// A name for messages, without the width: use the disassembler for assembly text.
+/// A name for messages, without the width. The disassembler writes assembly text.
 impl std::fmt::Debug for Operand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
@@ -218,14 +218,14 @@ impl std::fmt::Debug for Operand {
     }
 }
 
-/// Changes to the sources (bit n for source n) and to the result of a vector instruction.
+/// Modifiers of the sources (bit n for source n) and of the result of a vector instruction.
 ///
-/// Only floats have them, but for `v_cndmask_b32`, which treats the values it moves as floats here.
+/// Only floats have them, except that `v_cndmask_b32` treats the values it moves as floats here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mods {
-    /// Sources made absolute, before any negation.
+    /// Sources whose absolute value is used, before any negation.
     pub abs: u8,
-    /// Sources negated.
+    /// Negated sources.
     pub neg: u8,
     pub omod: Omod,
     /// Clamps a float result to 0..=1, an integer result to its range.
@@ -243,19 +243,19 @@ pub enum Omod {
     Div2,
 }
 
-/// Fields only some encodings have.
+/// Fields that only some encodings have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Extra {
     #[default]
     None,
     Sdwa(Sdwa),
     Dpp(Dpp),
-    /// What `s_getreg_b32` and `s_setreg_*` access.
+    /// The hardware register field that `s_getreg_b32` and `s_setreg_*` access.
     HwReg(HwReg),
     Memory(MemoryFields),
 }
 
-/// Sub-dword addressing: which part of a register a source or the destination is.
+/// Sub-dword addressing: the register parts that sources and the destination use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sdwa {
     pub dst_sel: Select,
@@ -278,7 +278,7 @@ pub enum Select {
     Dword,
 }
 
-/// What an SDWA instruction does to the bits of the destination it does not select.
+/// What an SDWA instruction does to the unselected bits of the destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Unused {
@@ -295,7 +295,7 @@ pub struct Dpp {
     pub row_mask: u8,
     /// Banks of 4 lanes in each row that write, one bit each.
     pub bank_mask: u8,
-    /// The bit as encoded: a lane whose source is out of range reads 0 if set, else does not write.
+    /// As encoded: a lane whose source is out of range reads 0 if set, and does not write otherwise.
     pub bound_ctrl: bool,
 }
 
@@ -345,12 +345,12 @@ pub struct MemoryFields {
 }
 
 impl MemoryFields {
-    /// How many registers follow the loaded data for a status word: 0 or 1.
+    /// The number of registers after the loaded data for a status word: 0 or 1.
     pub fn status_registers(self) -> u8 {
         self.flags.contains(Flags::TFE).into()
     }
 
-    /// Globally coherent; for an atomic, return the value before.
+    /// Globally coherent; for an atomic, return the old value.
     pub fn glc(self) -> bool {
         self.flags.contains(Flags::GLC)
     }
@@ -361,7 +361,7 @@ impl MemoryFields {
 pub struct Flags(u16);
 
 impl Flags {
-    /// Globally coherent; for an atomic, return the value before.
+    /// Globally coherent; for an atomic, return the old value.
     pub const GLC: Flags = Flags(1 << 0);
     /// System-level coherent.
     pub const SLC: Flags = Flags(1 << 1);

@@ -1,47 +1,47 @@
-//! What an instruction asks of memory.
+//! Memory operations that instructions request.
 //!
-//! Executing a memory instruction only works out *what* is to be moved: the addresses of the active lanes, how
-//! much each moves, what is stored, and where the answer goes. The result is a [`MemOp`] (vector accesses) or a
-//! [`ScalarOp`] (scalar loads and stores). Whoever drives the wavefront performs it, at once or many cycles later
-//! and in any order, puts what was read into `data`, and hands the operation back to
+//! Executing a memory instruction only determines *what* to access: the addresses of the active lanes, the size of each
+//! lane's access, the stored data, and the destination registers. The result is a [`MemOp`] (vector accesses) or a
+//! [`ScalarOp`] (scalar loads and stores). The component that drives the wavefront performs it, at once or many cycles
+//! later and in any order, puts what was read into `data`, and passes the operation to
 //! [`Wavefront::complete`](crate::wave::Wavefront::complete), which writes the registers.
 
 use crate::exec::{image::Sampled, simd::Row};
 pub use mem::AtomicOp;
 
-/// How an access treats what it finds in memory.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Load,
     Store,
-    /// Read, modify, write as one indivisible step. `returns`: the old value goes to a register.
+    /// An atomic read-modify-write. `returns`: the old value goes to a register.
     Atomic {
         op: AtomicOp,
         returns: bool,
     },
 }
 
-/// Which path through the memory system an access takes.
+/// The path of an access through the memory system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Buffers and everything else that all work-items see.
+    /// Buffers and other memory that all work-items can access.
     Global,
-    /// Private memory of work-items, in its interleaved place in global memory.
+    /// Private memory of work-items, at its interleaved location in global memory.
     Scratch,
     /// Texels.
     Image,
 }
 
-/// What the cache-policy bits of the instruction ask for.
+/// The cache policy that the instruction requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Globally coherent: the access is performed at (or the line is fetched anew from) the shared L2.
+    /// Globally coherent: the access is performed at the shared L2, or fetches the line from it again.
     pub glc: bool,
-    /// System level coherent: streams past the L2.
+    /// System-level coherent: streams past the L2.
     pub slc: bool,
 }
 
-/// What happens to the data of a load on its way to the registers.
+/// How the data of a load is converted for the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
     /// Words go to consecutive registers; narrower elements are zero-extended.
@@ -52,36 +52,37 @@ pub enum Extension {
     SignShort,
 }
 
-/// Where the data of a load or of a returning atomic goes.
+/// The destination of a load's or returning atomic's data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Destination {
-    /// Nowhere: stores and atomics without return.
+    /// None: stores and atomics without return.
     None,
-    /// Consecutive vector registers from the given one on.
+    /// Consecutive vector registers, starting at the given one.
     Vgprs { first: u8, extension: Extension },
     /// Vector registers, after conversion from the buffer's or image's format and filtering.
     Texels { first: u8, sampled: Box<Sampled> },
 }
 
-/// A vector access: up to 64 lanes, each moving `elements` elements of `element_bytes` bytes.
+/// A vector access: up to 64 lanes, each accessing `elements` elements of `element_bytes` bytes.
 #[derive(Clone, Debug)]
 pub struct MemOp {
     pub kind: Kind,
     pub space: Space,
     pub scope: Scope,
-    /// The lanes that take part.
+    /// Participating lanes.
     pub mask: u64,
-    /// Where the first element of each participating lane lies; others are arbitrary.
+    /// The address of the first element of each participating lane; other entries are arbitrary.
     pub addresses: Box<[u64; 64]>,
-    /// 1, 2, 4 or 8 (the latter for 64-bit atomics only: loads and stores move words).
+    /// 1, 2, 4 or 8 (8 for 64-bit atomics only: loads and stores access words).
     pub element_bytes: u8,
     pub elements: u8,
-    /// Distance from one element of a lane to its next: the size of an element, except in interleaved scratch.
+    /// The distance between elements of a lane: the size of an element, except in interleaved scratch.
     pub stride: u32,
     /// For filtered image reads: addresses of the further texels of each lane, each of `elements` elements.
     pub more: Vec<Box<[u64; 64]>>,
-    /// Stores and atomics: what to write. Loads and returning atomics: what was read, filled in by whoever performs
-    /// the operation. One row per 32-bit word of a lane's data; elements narrower than a word are zero-extended.
+    /// Stores and atomics: the data to write. Loads and returning atomics: the data read, filled in by the component
+    /// that performs the operation. One row per 32-bit word of a lane's data; elements narrower than a word are
+    /// zero-extended.
     pub data: Vec<Row>,
     pub destination: Destination,
 }
@@ -104,7 +105,7 @@ impl MemOp {
         }
     }
 
-    /// Bytes that one lane moves at one place.
+    /// The number of bytes that one lane accesses at one address.
     pub fn lane_bytes(&self) -> u64 {
         u64::from(self.element_bytes) * u64::from(self.elements)
     }
@@ -119,10 +120,10 @@ pub struct ScalarOp {
     pub address: u64,
     /// 1, 2, 4, 8 or 16; `data` beyond it is unused.
     pub words: u8,
-    /// The words stored, or the words read, filled in by whoever performs the operation.
+    /// The words to store, or the words read, filled in by the component that performs the operation.
     pub data: [u32; 16],
     /// The first scalar register of a load.
     pub destination: u8,
-    /// A bit for each word that lies outside its buffer: it reads as zero and memory is not asked.
+    /// A bit for each word outside its buffer: it reads zero, without an access to memory.
     pub out_of_range: u16,
 }

@@ -1,15 +1,15 @@
-//! Every instruction of GCN3, one row each, to be held next to the opcode tables of the ISA manual.
+//! Every instruction of GCN3, one row each, for comparison with the opcode tables of the ISA manual.
 //!
-//! A row says: opcode number, name in this program, mnemonic, and the shape of the instruction as
-//! `destination <- sources`. The number is that of the instruction's shortest encoding; the longer ones follow by rule
-//! (VOP3 is VOPC's number, VOP2's plus 0x100, VOP1's plus 0x140; SDWA and DPP keep the short number), so
+//! A row contains the opcode number, the name in this program, the mnemonic, and the shape of the instruction as
+//! `destination <- sources`. The number is that of the instruction's shortest encoding. The numbers of the longer ones
+//! follow by rule (VOP3 is VOPC's number, VOP2's plus 0x100, VOP1's plus 0x140; SDWA and DPP keep the short number), so
 //! `v_add_f32_e32`, `_e64`, `_sdwa` and `_dpp` are all one [`Op`].
 //!
-//! The interpolation and export instructions of graphics pipelines have no row: the decoder refuses them by name.
+//! The interpolation and export instructions of graphics pipelines have no row: the decoder rejects them by name.
 //!
 //! The rows are in `ops/table.rs`.
 
-/// What an operand holds, which fixes how many registers it spans and how its constants are read.
+/// The type of an operand, which determines its number of registers and the meaning of its constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The instruction has no such operand.
@@ -22,7 +22,7 @@ pub enum Kind {
     I32,
     /// 32-bit float.
     F32,
-    /// 32 bits of a scalar register where one would expect a vector register (`v_readlane_b32`).
+    /// 32 bits in a scalar register in place of a vector register (`v_readlane_b32`).
     S32,
     /// 64-bit integer or bits.
     I64,
@@ -41,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How many 32-bit registers the operand spans; 0 if there is none.
+    /// The number of 32-bit registers of the operand; 0 if there is none.
     pub const fn registers(self) -> u8 {
         match self {
             Kind::None => 0,
@@ -54,13 +54,13 @@ impl Kind {
         }
     }
 
-    /// Whether the operand is a float, which can be negated and made absolute on its way in.
+    /// Whether the operand is a float, which supports negation and absolute value.
     pub const fn is_float(self) -> bool {
         matches!(self, Kind::F16 | Kind::F32 | Kind::F64)
     }
 }
 
-/// The shortest encoding of an instruction, which gives its opcode number a meaning.
+/// The shortest encoding of an instruction, to which its opcode number belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Encoding {
     Sop2,
@@ -82,10 +82,10 @@ pub enum Encoding {
 
 /// A row of the table.
 ///
-/// How the operands of memory instructions are placed is told at [`Inst`](crate::inst::Inst).
+/// [`Inst`](crate::inst::Inst) describes the placement of the operands of memory instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
-    /// As the ISA manual spells it, without the suffix of an encoding.
+    /// The name in the ISA manual, without the suffix of an encoding.
     pub mnemonic: &'static str,
     pub encoding: Encoding,
     pub opcode: u16,
@@ -99,12 +99,12 @@ impl Op {
     /// Every instruction, in the order of the table.
     pub const ALL: &'static [Op] = OPS;
 
-    /// The instruction's row of the table.
+    /// The row of the instruction.
     pub const fn info(self) -> &'static Info {
         &INFO[self as usize]
     }
 
-    /// The mnemonic as the ISA manual spells it, without the suffix of an encoding.
+    /// The name in the ISA manual, without the suffix of an encoding.
     pub const fn mnemonic(self) -> &'static str {
         self.info().mnemonic
     }
@@ -130,14 +130,14 @@ impl Op {
         matches!(self, Op::VMacF32 | Op::VMacF16)
     }
 
-    /// Whether a compare writes EXEC besides its destination (`v_cmpx_*`).
+    /// Whether a compare also writes EXEC (`v_cmpx_*`).
     pub const fn is_cmpx(self) -> bool {
         let info = self.info();
         let bit = if info.opcode < 0x20 { 0x01 } else { 0x10 };
         matches!(info.encoding, Encoding::Vopc) && info.opcode & bit != 0
     }
 
-    /// Whether a data-share instruction reads its offset as two bytes, each for an access of its own.
+    /// Whether a data-share instruction has two byte-sized offsets, one for each of two accesses.
     pub const fn has_two_offsets(self) -> bool {
         matches!(
             self,
@@ -157,7 +157,7 @@ impl Op {
     }
 }
 
-/// The instruction of each opcode number of each encoding, made from the table when this program is compiled.
+/// The instruction of each opcode number of each encoding, generated from the table at compile time.
 pub(crate) mod by_opcode {
     use super::{Encoding, INFO, OPS, Op};
 
@@ -233,7 +233,7 @@ macro_rules! shape {
 
 macro_rules! op_table {
     ($($encoding:ident { $($opcode:literal $op:ident $mnemonic:literal ($($shape:tt)*))* })*) => {
-        /// An instruction, whatever the encoding it comes in.
+        /// An instruction, independent of its encoding.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u16)]
         pub enum Op { $($($op,)*)* }

@@ -1,9 +1,9 @@
 //! A wavefront: 64 lanes, their registers and one program counter.
 //!
-//! The state is what a program can see and nothing else; counters of outstanding accesses, for one, belong to
-//! whoever drives the wavefront. Scalar registers lie in one array under their operand numbers, so that VCC, M0
-//! and EXEC are reached like any other; vector registers are rows of 64 lanes, so that the lanes of one register
-//! are neighbours in the host's memory.
+//! It holds only the state that a program can see. Counters of outstanding accesses, for example, belong to the
+//! component that drives the wavefront. Scalar registers are in one array, indexed by their operand numbers, so that
+//! VCC, M0 and EXEC are accessed like any other. Vector registers are rows of 64 lanes, so that the lanes of one
+//! register are adjacent in the host's memory.
 
 use crate::{
     dispatch::WaveInit,
@@ -16,7 +16,7 @@ use crate::{
     memop::{Destination, Extension, MemOp, ScalarOp},
 };
 
-/// Scalar register numbers with a name.
+/// Numbers of named scalar registers.
 pub mod scalar {
     pub const FLAT_SCRATCH_LO: usize = 102;
     pub const FLAT_SCRATCH_HI: usize = 103;
@@ -25,14 +25,14 @@ pub mod scalar {
     pub const EXEC: usize = 126;
 }
 
-/// Where the flat address space shows the local data share and scratch, and where scratch really lies.
+/// The flat addresses of the local data share and of scratch, and the actual location of scratch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Apertures {
-    /// High half of the addresses that mean the local data share.
+    /// The high half of flat addresses in the local data share.
     pub shared_hi: u32,
-    /// High half of the addresses that mean the work-item's own scratch memory.
+    /// The high half of flat addresses in the work-item's own scratch memory.
     pub private_hi: u32,
-    /// Address to which the wave's scratch offset in FLAT_SCRATCH is relative.
+    /// The base of the wave's scratch offset in FLAT_SCRATCH.
     pub scratch_base: u64,
 }
 
@@ -45,12 +45,12 @@ pub struct Wavefront {
     pub scc: bool,
     /// How floating-point instructions round and treat denormals and NaNs.
     pub mode: Mode,
-    /// Scalar registers under their operand numbers: general ones to 101, then the special ones (see [`scalar`]).
+    /// Scalar registers by operand number: general ones to 101, then special ones (see [`scalar`]).
     pub scalars: [u32; 128],
-    /// Vector registers: all that the encoding can name, or those that the code does.
+    /// Vector registers: all that the encoding can name, or those that the code can reach.
     pub vgprs: Vec<Row>,
     pub apertures: Apertures,
-    /// Whether vector registers are indexed by M0: between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
+    /// Whether vector registers are indexed by M0, between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
     pub gpr_index: bool,
     /// The number of this wavefront in its workgroup.
     pub id: u32,
@@ -65,13 +65,13 @@ impl Default for Wavefront {
 }
 
 impl Wavefront {
-    /// A wavefront with every register zero, every lane active and MODE as compilers set it.
+    /// A wavefront with all registers zero, all lanes active, and the MODE that compilers use.
     pub fn new() -> Self {
         Self::with_vgprs(256)
     }
 
-    /// The same with as many vector registers as its code can name (see [`Code::vgprs`](crate::code::Code::vgprs)): each takes
-    /// up 256 bytes.
+    /// Variant of [`Wavefront::new`] with only the vector registers that its code can reach (see
+    /// [`Code::vgprs`](crate::code::Code::vgprs)); each takes 256 bytes.
     pub fn with_vgprs(vgprs: usize) -> Self {
         let mut wave = Self {
             pc: 0,
@@ -88,7 +88,7 @@ impl Wavefront {
         wave
     }
 
-    /// Back to the state of a new wavefront, with the first `vgprs` vector registers there and cleared.
+    /// Resets to the state of a new wavefront, with the first `vgprs` vector registers allocated and cleared.
     pub fn reset(&mut self, vgprs: usize) {
         if self.vgprs.len() < vgprs {
             self.vgprs.resize(vgprs, Row::default());
@@ -106,7 +106,7 @@ impl Wavefront {
         self.set_exec(!0);
     }
 
-    /// Fills in the registers with which this wavefront, reset before, starts as number `id` of its workgroup.
+    /// Sets the initial registers of this wavefront, after a reset, as number `id` of its workgroup.
     pub fn begin(&mut self, id: u32, init: &WaveInit) {
         self.id = id;
         self.pc = init.pc.0;
@@ -149,7 +149,7 @@ impl Wavefront {
         self.scalars[scalar::M0]
     }
 
-    /// Two scalar registers as one number, the first the low half.
+    /// Two scalar registers as one number, the first as the low half.
     #[inline(always)]
     pub fn pair(&self, first: usize) -> u64 {
         u64::from(self.scalars[first & 127]) | u64::from(self.scalars[(first + 1) & 127]) << 32
@@ -161,7 +161,7 @@ impl Wavefront {
         self.scalars[(first + 1) & 127] = (value >> 32) as u32;
     }
 
-    /// The lanes of vector register `n`, counted modulo 256.
+    /// The lanes of vector register `n`, modulo 256.
     #[inline(always)]
     pub fn vgpr(&self, n: usize) -> &Row {
         &self.vgprs[n & 255]
@@ -207,7 +207,7 @@ impl Wavefront {
 
     fn constant64(&self, inst: &Inst, operand: Operand) -> u64 {
         match operand.code() {
-            // A literal is extended as the instruction's operands say.
+            // The instruction's operand type determines the extension of a literal.
             255 if inst.op.mnemonic().ends_with("_i64") => i64::from(inst.imm as i32) as u64,
             255 => u64::from(inst.imm),
             code @ 193..=208 => (192 - i64::from(code)) as u64,
@@ -231,7 +231,7 @@ impl Wavefront {
         }
     }
 
-    /// Writes the registers of a vector access that memory has answered. Answers may come in any order.
+    /// Writes the registers of a completed vector access. Accesses may complete in any order.
     pub fn complete(&mut self, op: &MemOp) -> Result<(), Fault> {
         match &op.destination {
             Destination::None => {}
@@ -264,7 +264,7 @@ impl Wavefront {
         Ok(())
     }
 
-    /// Writes the registers of a scalar load that memory has answered.
+    /// Writes the registers of a completed scalar load.
     pub fn complete_scalar(&mut self, op: &ScalarOp) {
         if op.store {
             return;

@@ -1,4 +1,4 @@
-//! Whatever the bytes, the decoder answers: with an instruction that makes sense, or with a reason.
+//! For any bytes, the decoder returns a valid instruction or a reason.
 
 #[path = "support/any_code.rs"]
 mod any_code;
@@ -17,7 +17,7 @@ proptest! {
         check(&code, offset);
     }
 
-    /// Random bytes are mostly VOP2: here every family of encodings gets its share.
+    /// Random bytes are mostly VOP2; here every family of encodings gets an equal share.
     #[test]
     fn every_encoding_gives_an_instruction_or_a_reason(family in 0u32..64, first: u32, second: u32) {
         let first = family << 26 | first & 0x03ff_ffff;
@@ -102,7 +102,7 @@ fn implicit_registers_are_made_explicit() {
     // v_mac_f32_e32 v1, v2, v3 adds to v1
     let inst = decode(&0x2c02_0702u32.to_le_bytes(), 0).unwrap();
     assert_eq!((inst.op, inst.src[2]), (Op::VMacF32, Operand::vgpr(1)));
-    // v_madmk_f32 v1, v2, 0x12345678, v3 has its constant in the place it is used
+    // v_madmk_f32 v1, v2, 0x12345678, v3 has its constant as the source where it is used
     let inst = decode(&[0x02, 0x07, 0x02, 0x2e, 0x78, 0x56, 0x34, 0x12], 0).unwrap();
     assert_eq!(inst.src, [Operand::vgpr(2), Operand::LITERAL, Operand::vgpr(3)]);
     assert_eq!(inst.imm, 0x1234_5678);

@@ -1,4 +1,4 @@
-//! Code objects of every version, from files that compilers made.
+//! Code objects of every version, from files made by compilers.
 
 mod support;
 
@@ -18,7 +18,7 @@ fn version_2(metadata: bool, isa: Option<[u32; 3]>) -> Vec<u8> {
     Version2 { from: V4, kernels: &["saxpy", "reverse", "ids", "scratch", "anywhere"], metadata, isa }.build()
 }
 
-/// A version 3 object is a version 4 one with an older number and no target in its metadata.
+/// A version 3 object: a version 4 one with the older number and without the target in its metadata.
 fn version_3() -> Vec<u8> {
     let mut file = V4.to_vec();
     file[8] = 1;
@@ -145,7 +145,7 @@ fn the_same_kernel_has_the_same_set_up_in_version_2_and_4() {
                 .iter()
                 .cloned()
                 .map(|mut argument| {
-                    // Version 2 does not keep `const` here.
+                    // Version 2 does not record `const` here.
                     argument.is_const = new.arguments.iter().any(|new| new.offset == argument.offset && new.is_const);
                     argument
                 })
@@ -193,7 +193,7 @@ fn variables_and_the_addresses_in_them_follow_the_base() {
 
 #[test]
 fn an_unlinked_object_reaches_its_variables_as_the_linked_one_does() {
-    // `s_getpc_b64 s; s_add_u32 s, s, low; s_addc_u32 s, s, high` leads to the variable, by two relocations.
+    // `s_getpc_b64 s; s_add_u32 s, s, low; s_addc_u32 s, s, high` computes the variable's address, by two relocations.
     for file in [V5, UNLINKED] {
         let object = CodeObject::parse(file).unwrap();
         let image = object.load(VirtAddr(0x40_0000)).unwrap();
@@ -282,7 +282,7 @@ fn files_that_are_no_elf_are_refused_by_what_they_are() {
 fn a_truncated_file_is_an_error_wherever_it_ends() {
     for file in [V5.to_vec(), version_2(true, Some([8, 0, 3])), UNLINKED.to_vec()] {
         for end in 0..file.len() {
-            // Only what lies behind the last table may be missing.
+            // Only what follows the last table may be missing.
             if let Ok(object) = CodeObject::parse(&file[..end]) {
                 panic!("{} of {} bytes gave {} kernels", end, file.len(), object.kernels().len());
             }

@@ -1,7 +1,7 @@
-//! The loader on damaged files: whatever a file holds, the answer is a code object or an error, never a panic.
+//! The loader on damaged files: the result is a code object or an error, never a panic.
 //!
-//! A bounded, repeatable stand-in for the fuzz target `loader`: sound objects of every kind with bytes changed, cut,
-//! copied and replaced by the numbers that break readers.
+//! A bounded, repeatable substitute for the fuzz target `loader`: valid objects of every kind with bytes changed, cut,
+//! copied and replaced by extreme numbers.
 
 #[path = "support/damage.rs"]
 mod damage;
@@ -51,7 +51,7 @@ fn damaged_objects_are_answered_without_a_panic() {
 
 #[test]
 fn damaged_metadata_is_answered_without_a_panic() {
-    // Metadata is read by readers of our own, so damage it alone, inside a sound file.
+    // Metadata has its own readers, so damage it alone, inside a valid file.
     let mut random = SplitMix64(4);
     for file in seeds() {
         let words: [&[u8]; 2] = [b"amdhsa.kernels", b"Kernels:"];
@@ -81,7 +81,7 @@ fn damaged_descriptors_are_answered_without_a_panic() {
     let mut random = SplitMix64(5);
     for file in seeds() {
         let object = gcn3::object::CodeObject::parse(&file).unwrap();
-        // In a linked file of this size, addresses before the code are offsets in the file; those of version 2 too.
+        // In a linked file of this size, addresses before the code equal file offsets; so do those of version 2.
         let places: Vec<usize> = object.kernels().iter().map(|kernel| kernel.descriptor.address.0 as usize).collect();
         for _ in 0..4000 {
             let mut file = file.clone();

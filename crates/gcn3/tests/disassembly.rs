@@ -1,4 +1,4 @@
-//! The decoder and the disassembler against LLVM's text, without LLVM: `cargo xtask gcn3-corpus` wrote it down.
+//! The decoder and the disassembler compared with LLVM's text, which `cargo xtask gcn3-corpus` recorded.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -6,7 +6,7 @@ use gcn3::decode::decode;
 use gcn3::inst::Format;
 use gcn3::ops::{Encoding, Op};
 
-/// A line of a listing: machine words and what LLVM prints for them.
+/// A line of a listing: machine words and LLVM's text for them.
 struct Line {
     words: Vec<u32>,
     text: String,
@@ -36,7 +36,7 @@ fn corpus() -> Vec<Line> {
     listing(&data().join("corpus.txt"))
 }
 
-/// What is wrong with our reading of `line`, if anything.
+/// How our disassembly of `line` differs, if it does.
 fn complaint(line: &Line) -> Option<String> {
     let read = match decode(&line.bytes(), 0) {
         Ok(inst) if usize::from(inst.size) == 4 * line.words.len() => inst.to_string(),
@@ -77,14 +77,14 @@ fn every_sub_dword_and_lane_form_occurs_in_the_corpus() {
         let insts = corpus().iter().filter_map(|line| decode(&line.bytes(), 0).ok()).collect::<Vec<_>>();
         insts.iter().filter(|inst| inst.format == format).map(|inst| inst.op).collect()
     };
-    // Of VOP2 all but v_madmk and v_madak; of the others those without 64-bit operands, lane or register numbers.
+    // All of VOP2 but v_madmk and v_madak; of the others, those without 64-bit operands, lane or register numbers.
     let count = |ops: &BTreeSet<Op>, encoding| ops.iter().filter(|op| op.info().encoding == encoding).count();
     let (sdwa, dpp) = (seen(Format::Sdwa), seen(Format::Dpp));
     assert_eq!([Encoding::Vop2, Encoding::Vop1, Encoding::Vopc].map(|e| count(&sdwa, e)), [48, 54, 132]);
     assert_eq!([Encoding::Vop2, Encoding::Vop1, Encoding::Vopc].map(|e| count(&dpp, e)), [48, 54, 0]);
 }
 
-/// A kernel is read as one stream of bytes: a wrong length anywhere would derail all that follows.
+/// A kernel is decoded as one stream of bytes: a wrong length would derail everything after it.
 #[test]
 fn whole_kernels_read_as_llvm_objdump_prints_them() {
     let mut files: Vec<_> = fs::read_dir(data().join("kernels")).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -136,7 +136,7 @@ fn the_last_group_of_a_grid_may_be_partial() {
     let corner = dispatch.wave_init(&places(), [2, 0, 0], 0, 0).unwrap();
     assert_eq!(corner.exec, 0xff, "2 x 4 work-items lie together");
     assert_eq!([corner.vgprs[0][2], corner.vgprs[1][2]], [0, 1]);
-    // Version 5 counts whole groups and gives the rest apart.
+    // Version 5 counts whole groups and gives the remainder separately.
     let segment = dispatch.kernarg(&places());
     assert_eq!([word(&segment, 8), word(&segment, 12), word(&segment, 16)], [2, 1, 1]);
     assert_eq!([half(&segment, 20), half(&segment, 22), half(&segment, 24)], [4, 4, 1]);
@@ -199,7 +199,7 @@ fn local_memory_is_handed_out_behind_the_kernels_own() {
     assert_eq!(word(&segment, 8), 12, "aligned to the element");
     assert_eq!(dispatch.lds_size(), 268);
     assert_eq!(word(&dispatch.packet(&places()), 28), 268);
-    // Setting the arguments again starts anew.
+    // Setting the arguments again starts over.
     dispatch.set_arguments(&[ArgumentValue::Pointer(VirtAddr(0)), ArgumentValue::Local(64)]).unwrap();
     assert_eq!(dispatch.lds_size(), 76);
     let refused = dispatch.set_arguments(&[ArgumentValue::Pointer(VirtAddr(0)), ArgumentValue::Local(65535)]);
@@ -331,7 +331,7 @@ fn requests_beyond_the_sixteenth_register_are_ignored() {
     setup.grid_workgroup_count = [true; 3];
     all.descriptor.user_sgprs = 16;
     let wave = launch(&all, [64, 1, 1], [64, 1, 1]).wave_init(&places(), [9, 0, 0], 0, 0).unwrap();
-    // 4 + 2 + 2 + 2 + 2 + 2 + 1 registers, then the count along x is the sixteenth.
+    // 4 + 2 + 2 + 2 + 2 + 2 + 1 registers; the count along x is the sixteenth.
     assert_eq!(wave.sgprs[14..wave.sgpr_count], [0, 1, 9]);
 }
 
@@ -376,7 +376,7 @@ fn printf_finds_its_buffer_where_each_version_puts_it() {
 
 #[test]
 fn implicit_arguments_that_old_metadata_does_not_list_are_the_global_offsets() {
-    // Compilers before hidden arguments were listed: the code reads them all the same.
+    // Older compilers did not list hidden arguments, but the code reads them.
     let mut old = kernel(V4, "saxpy");
     old.arguments.retain(|argument| !argument.kind.is_hidden());
     old.kernarg_size = 20;

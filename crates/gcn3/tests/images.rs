@@ -1,4 +1,4 @@
-//! Images as compiled kernels use them: described by eight words (and a few more for the libraries) behind a pointer.
+//! Images as compiled kernels use them: a pointer to a descriptor of eight words (and a few more for the libraries).
 
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
@@ -9,13 +9,13 @@ use mem::{Bytes, VirtAddr};
 
 const IMAGES: &[u8] = include_bytes!("objects/images.hsaco");
 
-/// A machine with one code object and images of four floats per texel.
+/// A GPU with one code object, and images of four floats per texel.
 struct Bench {
     gpu: Gpu,
     object: CodeObject,
 }
 
-/// An image: where its texels and its description lie.
+/// An image: the addresses of its texels and its descriptor.
 #[derive(Clone, Copy)]
 struct Image {
     texels: VirtAddr,
@@ -41,7 +41,7 @@ impl Bench {
         bytes.chunks(4).map(|word| f32::from_le_bytes(word.try_into().unwrap())).collect()
     }
 
-    /// An image whose rows lie `pitch` texels apart; all four components of a texel are its number in the list.
+    /// An image with a row pitch of `pitch` texels; all four components of a texel have its value in the list.
     fn image(&mut self, width: u32, height: u32, pitch: u32, texels: &[f32]) -> Image {
         let words: Vec<u32> = texels.iter().flat_map(|texel| [texel.to_bits(); 4]).collect();
         let base = self.words(&words);
@@ -70,7 +70,7 @@ impl Bench {
     }
 }
 
-/// The words of a sampler: how coordinates outside are treated, whether they are normalised, and the filter.
+/// The words of a sampler: the handling of coordinates outside, whether they are normalised, and the filter.
 fn sampler(clamp: u32, normalised: bool, linear: bool) -> [u32; 4] {
     let filter = u32::from(linear);
     [clamp | clamp << 3 | clamp << 6 | u32::from(!normalised) << 15, 0xfff000, filter << 20 | filter << 22, 0]
@@ -87,7 +87,7 @@ fn texels_are_read_and_written_by_whole_coordinates() {
     let from = bench.image(5, 3, 8, &texels);
     let to = bench.image(5, 3, 6, &[-1.0; 18]);
     let pointer = |image: Image| ArgumentValue::Pointer(image.description);
-    // Two columns more than the image has: writes outside go nowhere.
+    // Two columns more than the image has: writes outside have no effect.
     bench.run("twice", [7, 3, 1], &[pointer(from), pointer(to)]);
     let result = bench.floats(to.texels, to.count);
     for y in 0..3i32 {
@@ -119,7 +119,7 @@ fn samplers_filter_and_treat_what_lies_outside() {
     // At -2, -1, 0, .. 5: texel n covers n to n + 1.
     assert_eq!(sampled(sampler(EDGE, false, false), 1.0), [10.0, 10.0, 10.0, 20.0, 30.0, 40.0, 40.0, 40.0]);
     assert_eq!(sampled(sampler(BORDER, false, false), 1.0), [0.0, 0.0, 10.0, 20.0, 30.0, 40.0, 0.0, 0.0]);
-    // Halfway between the middles of two texels.
+    // Halfway between the centres of two texels.
     assert_eq!(sampled(sampler(EDGE, false, true), 1.0), [10.0, 10.0, 10.0, 15.0, 25.0, 35.0, 40.0, 40.0]);
     // At -0.5, -0.25, 0, .. 1.25 of the width.
     assert_eq!(sampled(sampler(REPEAT, true, false), 0.25), [30.0, 40.0, 10.0, 20.0, 30.0, 40.0, 10.0, 20.0]);

@@ -1,4 +1,4 @@
-//! Data races of kernels are found, and what is ordered is not called one.
+//! Data races in kernels are detected, and ordered accesses are not reported.
 
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const RACES: &[u8] = include_bytes!("objects/races.hsaco");
 const ITEMS: u32 = 512;
 
-/// What a kernel left in its output, and the races that were told.
+/// The output of a kernel, and the reported races.
 fn run(name: &str, group: u32) -> (Vec<u32>, Vec<String>, u64) {
     let object = CodeObject::parse(RACES).expect("the committed code object is sound");
     let mut gpu = Gpu::new();
@@ -85,7 +85,7 @@ fn a_race_is_told_with_both_work_items_their_instructions_and_the_address() {
 fn lanes_that_write_different_values_in_one_instruction_race_though_the_result_is_what_lockstep_gives() {
     let (words, told, _) = run("tagged", 256);
     assert!(told.iter().any(|race| race.contains("writes another value to it")), "{told:?}");
-    // Lanes of a wavefront do run in lockstep, so nothing is lost here.
+    // Lanes of a wavefront do run in lockstep here, so no count is lost.
     assert_eq!(words[..16], [32; 16]);
 }
 

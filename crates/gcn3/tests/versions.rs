@@ -1,4 +1,4 @@
-//! The same kernels from objects of every version compute the same.
+//! The kernels of objects of every version compute equal results.
 
 mod support;
 
@@ -14,7 +14,7 @@ const V4: &[u8] = include_bytes!("objects/v4.hsaco");
 const V5: &[u8] = include_bytes!("objects/v5.hsaco");
 const UNLINKED: &[u8] = include_bytes!("objects/kernels.o");
 
-/// Objects of versions 2, 3, 4 and 5, and one that was never linked.
+/// Objects of versions 2, 3, 4 and 5, and a relocatable one.
 fn objects() -> Vec<(&'static str, CodeObject)> {
     let names = ["saxpy", "reverse", "ids", "scratch", "anywhere"];
     let old = Version2 { from: V4, kernels: &names, metadata: true, isa: Some([8, 0, 3]) }.build();
@@ -25,7 +25,7 @@ fn objects() -> Vec<(&'static str, CodeObject)> {
     files.map(|(name, file)| (name, CodeObject::parse(file).unwrap())).into()
 }
 
-/// Runs a kernel on one buffer of words, the kernel's first argument; answers with the buffer.
+/// Runs a kernel on one buffer of words, its first argument; returns the buffer.
 fn run(
     object: &CodeObject,
     kernel: &Kernel,
@@ -74,7 +74,7 @@ fn ids_offsets_and_partial_groups_agree_with_opencl() {
             for x in 0..10u32 {
                 let at = [x, y, z];
                 let three = |f: &dyn Fn(usize) -> u32| f(0) + 100 * f(1) + 10000 * f(2);
-                // The last group along an axis has what is left.
+                // The last group along an axis has the remaining work-items.
                 let left = |axis: usize| (grid[axis] - at[axis] / group[axis] * group[axis]).min(group[axis]);
                 expected.extend([100 + x, 200 + y, 300 + z]);
                 expected.push(three(&left));

@@ -1,7 +1,7 @@
-//! What kind of work an instruction is, as far as time is concerned.
+//! The timing category of an instruction.
 //!
-//! A compute unit sends each instruction to the unit that does its kind of work; some it does itself while it schedules.
-//! All of that follows from the instruction alone, so it is found out once, when a kernel is loaded.
+//! A compute unit issues each instruction to the unit for its category; the scheduler executes some itself. The
+//! category follows from the instruction alone, so it is determined once, when a kernel is loaded.
 
 use gcn3::{
     code::Code,
@@ -15,7 +15,7 @@ use gcn3::{
 pub enum Category {
     /// Vector arithmetic, on the SIMD of the wavefront.
     Vector,
-    /// Scalar arithmetic, and whatever else goes through the scalar unit.
+    /// Scalar arithmetic, and everything else that the scalar unit executes.
     Scalar,
     /// Scalar loads and stores.
     ScalarMemory,
@@ -24,7 +24,7 @@ pub enum Category {
     /// The local data share.
     Local,
     Branch,
-    /// `s_waitcnt`, `s_barrier`, `s_endpgm`, `s_nop`: the scheduler itself.
+    /// `s_waitcnt`, `s_barrier`, `s_endpgm`, `s_nop`: executed by the scheduler itself.
     Scheduler,
 }
 
@@ -32,30 +32,30 @@ impl Category {
     pub const COUNT: usize = 7;
 }
 
-/// What an instruction that the scheduler executes itself waits for.
+/// The effect of an instruction that the scheduler executes itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Special {
     None,
-    /// Until at most so many vector accesses, and accesses of the other kinds, are outstanding.
+    /// Waits until at most this many vector accesses, and accesses of other kinds, are outstanding.
     WaitCount {
         vector: u8,
         other: u8,
     },
-    /// Until nothing is outstanding, then it is over.
+    /// Ends the wavefront when no access is outstanding.
     End,
-    /// Forget what the vector caches hold; and the scalar caches.
+    /// Invalidates the vector cache; [`InvalidateScalar`](Self::InvalidateScalar), the scalar cache.
     InvalidateVector,
     InvalidateScalar,
-    /// For so many cycles (`s_sleep`).
+    /// Waits for this number of cycles (`s_sleep`).
     Sleep(u16),
 }
 
-/// An instruction in short.
+/// The timing properties of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Brief {
     pub category: Category,
     pub special: Special,
-    /// It may go to the local data share and counts as an access of both kinds.
+    /// A flat access: it may go to the local data share, and counts as an access of both kinds.
     pub flat: bool,
 }
 
@@ -90,7 +90,8 @@ fn is_branch(op: Op) -> bool {
     name == "s_branch" || name.starts_with("s_cbranch")
 }
 
-/// The counts of `s_waitcnt` (Vega and older: vmcnt in bits 3:0, lgkmcnt in bits 11:8; a full field waits for nothing).
+/// Decodes the counts of `s_waitcnt` (Vega and older: vmcnt in bits 3:0, lgkmcnt in bits 11:8; a full field waits for
+/// nothing).
 fn wait_count(bits: u16) -> Special {
     let field = |shift: u16| match bits >> shift & 0xf {
         0xf => u8::MAX,
@@ -99,7 +100,7 @@ fn wait_count(bits: u16) -> Special {
     Special::WaitCount { vector: field(0), other: field(8) }
 }
 
-/// The instructions of a kernel's code in short, by their place.
+/// The timing properties of a kernel's instructions, by address.
 #[derive(Debug)]
 pub struct Briefs {
     start: u64,
@@ -111,7 +112,8 @@ impl Briefs {
         Self { start: code.start(), briefs: code.instructions().map(Brief::new).collect() }
     }
 
-    /// The instruction at an address; anything for one outside, which fails when it is stepped.
+    /// The instruction at an address. Outside the code the result does not matter: the instruction fails when it is
+    /// stepped.
     #[inline]
     pub fn at(&self, pc: u64) -> Brief {
         let place = (pc.wrapping_sub(self.start) / 4) as usize;

@@ -1,4 +1,4 @@
-//! The command processor of a GPU: where it is given kernels, flushes of its caches, and pages that they are to give up.
+//! The command processor of a GPU: accepts kernels, cache flushes, and recalls of pages from the caches.
 
 use crate::{kernel::Kernel, map::AddressMap};
 use engine::{EventCount, Queue, Scope};
@@ -13,32 +13,33 @@ use std::{
 /// A kernel, or a GPU's share of one.
 pub struct Launch {
     pub kernel: Kernel,
-    /// What it may touch.
+    /// The memory that the kernel may access.
     pub map: Arc<AddressMap>,
-    /// The number of this GPU among those over which workgroups are dealt in turn, and how many these are.
+    /// The number of this GPU among the GPUs that share the workgroups, and the number of these GPUs.
     pub share: (u64, u64),
     pub forget: Forget,
-    /// Whether the shared caches are flushed when it has ended, where this GPU runs it alone.
+    /// Whether the shared caches are flushed after the kernel, if this GPU runs it alone.
     pub flush: bool,
 }
 
-/// What caches forget before a kernel starts, beside what an acquire has them forget.
+/// What caches invalidate before a kernel starts, in addition to an acquire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
     Nothing,
-    /// What the shared caches hold: others have written to memory.
+    /// The shared caches: memory has been written from outside the GPU.
     Shared,
-    /// Everything: others have written to memory, and an acquire does not have first-level caches forget.
+    /// All caches: memory has been written from outside the GPU, and an acquire does not invalidate the first-level
+    /// caches.
     Everything,
 }
 
-/// Where a GPU is given kernels, which it runs one after another.
+/// A queue of kernels, which run one after another.
 pub(crate) struct Slot {
     pub launches: Queue<Launch>,
     pub progress: Progress,
 }
 
-/// How much a GPU has been given of one kind of work, and how much of that is done.
+/// How much work of one kind a GPU has been given, and how much of it is done.
 pub(crate) struct Progress {
     pub given: EventCount,
     pub done: EventCount,
@@ -49,29 +50,29 @@ impl Progress {
         Self { given: scope.eventcount("given"), done: scope.eventcount("done") }
     }
 
-    /// One more piece has been given.
+    /// Registers one more piece of work.
     fn give(&self) -> Ticket {
         self.given.advance();
         Ticket { done: self.done.clone(), number: self.given.count() }
     }
 }
 
-/// Which caches write back and forget pages. Those of the first level of all GPUs come before the shared ones of any: a store may be
-/// in flight to the shared cache of another GPU.
+/// Which caches write back and invalidate pages. The first-level caches of all GPUs must come before the shared caches
+/// of any GPU, because a store may be in flight to the shared cache of another GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recalled {
     FirstLevel,
     Shared,
 }
 
-/// Pages that caches are to write back and forget.
+/// Pages that caches must write back and invalidate.
 pub(crate) struct Recalls {
     pub pages: RefCell<VecDeque<(Recalled, Vec<PhysAddr>)>>,
     pub progress: Progress,
 }
 
 impl Recalls {
-    /// The next of them, once those before are done.
+    /// The next pages, once the earlier ones are done.
     pub async fn next(&self) -> (Recalled, Vec<PhysAddr>) {
         self.progress.given.wait(self.progress.done.count() + 1).await;
         self.take()
@@ -82,10 +83,10 @@ impl Recalls {
     }
 }
 
-/// The command processor of a GPU, as those see it that give it work. Clones are the same.
+/// The command processor of a GPU, as seen by the elements that give it work. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct CommandProcessor {
-    /// One for each kernel that can run at a time.
+    /// One slot for each kernel that can run concurrently.
     pub(crate) slots: Rc<[Slot]>,
     pub(crate) flushes: Rc<Progress>,
     pub(crate) recalls: Rc<Recalls>,
@@ -93,7 +94,7 @@ pub struct CommandProcessor {
     listener: Rc<OnceCell<Box<dyn Fn()>>>,
 }
 
-/// A piece of work that a GPU has been given.
+/// A piece of work given to a GPU.
 #[must_use]
 pub struct Ticket {
     done: EventCount,
@@ -108,7 +109,8 @@ impl Ticket {
 }
 
 impl CommandProcessor {
-    /// One that can run so many kernels at a time; [`Dispatcher::build`](crate::Dispatcher::build) or a [doorbell](crate::doorbell) has it done what it is given.
+    /// A command processor for up to `kernels` concurrent kernels. [`Dispatcher::build`](crate::Dispatcher::build) or a
+    /// [doorbell](crate::doorbell) makes the element that carries out its work.
     pub fn new(kernels: usize, scope: &Scope) -> Self {
         let slot = |number| {
             let launches = match number {
@@ -125,29 +127,29 @@ impl CommandProcessor {
         }
     }
 
-    /// `listener` is called whenever a kernel, or the share of one, has ended.
+    /// Calls `listener` whenever a kernel, or a share of one, has ended.
     pub fn listen(&self, listener: impl Fn() + 'static) {
         assert!(self.listener.set(Box::new(listener)).is_ok(), "a command processor has one listener");
     }
 
-    /// How many kernels can run at a time.
+    /// Number of kernels that can run concurrently.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Has a kernel run in a slot, where none runs.
+    /// Launches a kernel in an idle slot.
     pub fn launch(&self, slot: usize, launch: Launch) -> Ticket {
         let Slot { launches, progress } = &self.slots[slot];
         assert!(launches.try_send(launch).is_ok(), "a slot runs one kernel at a time");
         progress.give()
     }
 
-    /// The next kernel for a slot, where something else than a dispatcher carries it out.
+    /// The next kernel of a slot, for an element other than a dispatcher that carries it out.
     pub async fn next(&self, slot: usize) -> Launch {
         self.slots[slot].launches.recv().await
     }
 
-    /// The kernel of a slot has ended.
+    /// Records that the kernel of a slot has ended.
     pub fn end(&self, slot: usize) {
         self.slots[slot].progress.done.advance();
         if let Some(listener) = self.listener.get() {
@@ -155,23 +157,23 @@ impl CommandProcessor {
         }
     }
 
-    /// Has the shared caches write back what they hold: every GPU that had a share of a kernel has come to its end.
+    /// Makes the shared caches write back their data, after all GPUs with a share of a kernel have finished.
     pub fn flush(&self) -> Ticket {
         self.flushes.give()
     }
 
-    /// Has caches write back and forget what they hold of these pages, which nothing accesses any longer.
+    /// Makes caches write back and invalidate these pages, which are no longer accessed.
     pub fn recall(&self, caches: Recalled, pages: Vec<PhysAddr>) -> Ticket {
         self.recalls.pages.borrow_mut().push_back((caches, pages));
         self.recalls.progress.give()
     }
 
-    /// The next pages to be recalled, where something else than a dispatcher carries that out.
+    /// The next pages to be recalled, for an element other than a dispatcher that carries it out.
     pub async fn next_recall(&self) -> (Recalled, Vec<PhysAddr>) {
         self.recalls.next().await
     }
 
-    /// Those pages have been recalled.
+    /// Records that the pages have been recalled.
     pub fn end_recall(&self) {
         self.recalls.progress.done.advance();
     }

@@ -1,7 +1,7 @@
-//! The dispatcher of a GPU, which carries out what its command processor is given and deals the workgroups of kernels.
+//! The dispatcher of a GPU: carries out the commands of its command processor and dispatches the workgroups of kernels.
 //!
-//! Before a kernel, first-level caches forget what they hold; after it, everything written has arrived where the host
-//! will read it. Compute units tell their caches, and report back.
+//! Before a kernel, first-level caches are invalidated. After it, all written data has arrived where the host will read
+//! it. The dispatcher sends these cache orders to the compute units, which pass them to their caches and report back.
 
 use crate::{
     command_processor::{CommandProcessor, Forget, Launch, Progress, Recalled, Recalls},
@@ -21,17 +21,17 @@ use std::{
     sync::Arc,
 };
 
-/// From the machine file.
+/// The parameters of a dispatcher, from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct DispatcherSpec {
-    /// From the command to the first workgroup: of the first kernel, and of those that follow.
+    /// From the command to the first workgroup: for the first kernel, and for those that follow.
     pub first_launch: Cycles,
     pub launch: Cycles,
     /// From one workgroup to the next.
     pub interval: Cycles,
     /// Whether first-level caches are invalidated before each kernel.
     pub invalidate: bool,
-    /// How many kernels can run at a time.
+    /// Number of kernels that can run concurrently.
     pub kernels: usize,
     pub placement: Placement,
 }
@@ -39,13 +39,13 @@ pub struct DispatcherSpec {
 /// Which compute unit a workgroup goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// The next in turn that has room.
+    /// The next in turn that has space.
     Free,
-    /// The one of its number among this GPU's workgroups, in turn; it waits until that has room.
+    /// Workgroups go to the compute units strictly in turn; a workgroup waits until its unit has space.
     Bound,
 }
 
-/// The dispatcher's end of a wire to a compute unit, and the unit's end, to be taken to their partitions.
+/// The two ends of a wire between the dispatcher and a compute unit, to be placed in their partitions.
 pub struct DispatcherEnd(LinkSender<Command>, LinkReceiver<Completion>);
 pub struct UnitEnd(LinkSender<Completion>, LinkReceiver<Command>);
 
@@ -67,11 +67,11 @@ impl UnitEnd {
 struct Unit {
     completions: Inlet<Completion>,
     books: Books,
-    /// Workgroups that are there, by their grid and their number in it: what they take, and where.
+    /// Workgroups running there, by grid and number within the grid: their resources and their SIMDs.
     running: FxHashMap<(u64, u64), (Needs, Simds)>,
 }
 
-/// Deals the workgroups of kernels to compute units.
+/// Dispatches the workgroups of kernels to compute units.
 pub struct Dispatcher {
     spec: DispatcherSpec,
     commands: Vec<Outlet<Command>>,
@@ -79,19 +79,19 @@ pub struct Dispatcher {
     bell: EventCount,
     /// Launches so far.
     launches: Cell<u64>,
-    /// Units whose caches have not carried out an order; there is one order at a time.
+    /// Units whose caches have not completed the current order; there is one order at a time.
     orders: Cell<usize>,
     is_ordering: Cell<bool>,
     order_over: EventCount,
-    /// Workgroups of each grid that have started and not ended.
+    /// For each grid, the workgroups that have started and not ended.
     under_way: RefCell<FxHashMap<u64, u64>>,
-    /// From the command to the end of everything a kernel needs.
+    /// From the command until the kernel has ended and its caches have been flushed.
     kernel_cycles: Histogram,
     workgroups: Counter,
 }
 
 impl Dispatcher {
-    /// Builds the dispatcher at `scope`, and its command processor, to which work is given.
+    /// Builds the dispatcher at `scope`, and returns its command processor.
     pub fn build(
         spec: DispatcherSpec,
         units: Vec<DispatcherEnd>,
@@ -147,7 +147,7 @@ impl Dispatcher {
         }
     }
 
-    /// Has the shared caches flushed as often as is asked for.
+    /// Flushes the shared caches once for each request.
     async fn flush(&self, Progress { given, done }: &Progress, cx: Context) {
         cx.provides(done);
         loop {
@@ -157,8 +157,8 @@ impl Dispatcher {
         }
     }
 
-    /// Has pages recalled as they are asked for: stores to them are performed and the first caches forget them, or the shared ones
-    /// write them back and forget them.
+    /// Recalls pages as requested. First-level caches complete their stores to the pages and invalidate them; shared
+    /// caches write them back and invalidate them.
     async fn recall(&self, recalls: &Recalls, cx: Context) {
         cx.provides(&recalls.progress.done);
         loop {
@@ -193,7 +193,7 @@ impl Dispatcher {
         }
         self.tell_all(Command::Launched).await;
         self.deal(&running, launch.share, cx).await?;
-        // Everything must have left the first caches before the shared ones below are told.
+        // All data must have left the first-level caches before the shared caches are flushed.
         self.order(Access::Flush, mem::Scope::Device, None, cx).await;
         if launch.share.1 == 1 && launch.flush {
             self.order_below(Access::Flush, None, cx).await;
@@ -202,7 +202,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Deals this GPU's workgroups of a kernel to the compute units in turn, and waits until all have ended.
+    /// Dispatches this GPU's workgroups of a kernel to the compute units in turn, and waits until all have ended.
     async fn deal(&self, running: &Arc<Running>, (own, gpus): (u64, u64), cx: &Context) -> Result<(), String> {
         let (count, mut turn) = (self.commands.len(), 0);
         let (groups, grid) = (running.kernel().groups(), running.grid());
@@ -240,7 +240,7 @@ impl Dispatcher {
         }
     }
 
-    /// Finds a unit that has room for a workgroup, from `turn` on, and takes that room.
+    /// Finds a unit with space for a workgroup, from `turn` on, and allocates that space.
     fn take(&self, turn: usize, needs: &Needs) -> Option<(usize, Simds)> {
         let mut units = self.units.borrow_mut();
         let count = units.len();
@@ -262,7 +262,7 @@ impl Dispatcher {
         }
     }
 
-    /// Takes down what compute units report; says how many workgroups have ended.
+    /// Processes the reports of compute units. Returns how many workgroups have ended.
     fn hear(&self) -> u64 {
         let (mut units, mut under_way, mut ended) = (self.units.borrow_mut(), self.under_way.borrow_mut(), 0);
         for unit in units.iter_mut() {
@@ -291,14 +291,14 @@ impl Dispatcher {
         }
     }
 
-    /// Has every unit tell its caches, and waits until all have done it.
+    /// Sends an order to the caches of every unit, and waits until all have completed it.
     async fn order(&self, access: Access, scope: mem::Scope, page: Option<PhysAddr>, cx: &Context) {
         self.begin_order(self.commands.len()).await;
         self.tell_all(Command::Order { access, scope, page }).await;
         self.await_orders(cx).await;
     }
 
-    /// Has the shared caches told, by way of one unit.
+    /// Sends an order to the shared caches by way of one unit.
     async fn order_below(&self, access: Access, page: Option<PhysAddr>, cx: &Context) {
         self.begin_order(1).await;
         let order = Command::Order { access, scope: mem::Scope::System, page };
@@ -306,7 +306,7 @@ impl Dispatcher {
         self.await_orders(cx).await;
     }
 
-    /// Waits until no other order is carried out.
+    /// Waits until no other order is in progress.
     async fn begin_order(&self, units: usize) {
         while self.is_ordering.get() {
             self.order_over.next().await;

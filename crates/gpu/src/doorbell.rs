@@ -1,10 +1,11 @@
-//! The wire between a host and the command processor of a GPU that is simulated apart from it.
+//! The wire between a host and the command processor of a GPU that lies in another partition.
 //!
 //! ```text
 //! front end - command processor (the host's) === commands ==> command processor (the GPU's) - dispatcher
 //!                                            <=== ends ====
 //! ```
-//! What the host's one is given, the GPU's one is given a wire's latency later; and so is told what has ended.
+//! Commands given to the host's command processor reach the GPU's one after the latency of the wire, and completions
+//! come back the same way.
 
 use crate::command_processor::{CommandProcessor, Launch, Recalled};
 use engine::{Context, EventCount, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outlet, Scope};
@@ -12,21 +13,21 @@ use interconnect::HEADER;
 use mem::PhysAddr;
 use std::rc::Rc;
 
-/// What a GPU is given.
+/// A command to the GPU.
 enum Given {
     Launch(usize, Box<Launch>),
     Flush,
     Recall(Recalled, Vec<PhysAddr>),
 }
 
-/// What has ended.
+/// A completion.
 enum Ended {
     Launch(usize),
     Flush,
     Recall,
 }
 
-/// The host's end of the wire, and the GPU's, to be taken to their partitions.
+/// The host's end of the wire and the GPU's end, to be placed in their partitions.
 pub struct HostEnd(LinkSender<Given>, LinkReceiver<Ended>);
 pub struct GpuEnd(LinkSender<Ended>, LinkReceiver<Given>);
 
@@ -38,7 +39,7 @@ pub fn link(model: &mut Model, name: &str, spec: LinkSpec) -> (HostEnd, GpuEnd) 
 }
 
 impl HostEnd {
-    /// The command processor of the GPU at the other end, which can run so many kernels at a time.
+    /// Builds the host's command processor for the GPU at the other end, for up to `kernels` concurrent kernels.
     pub fn place(self, kernels: usize, scope: &Scope) -> CommandProcessor {
         let processor = CommandProcessor::new(kernels, scope);
         let (give, ended) = (Rc::new(scope.sender(self.0)), scope.receiver(self.1));
@@ -72,7 +73,7 @@ impl HostEnd {
     }
 }
 
-/// Takes down at the host what has ended.
+/// Receives completions at the host.
 async fn hear(processor: &CommandProcessor, ended: &Inlet<Ended>, cx: Context) {
     processor.slots.iter().for_each(|slot| cx.provides(&slot.progress.done));
     cx.provides(&processor.flushes.done);
@@ -87,7 +88,7 @@ async fn hear(processor: &CommandProcessor, ended: &Inlet<Ended>, cx: Context) {
 }
 
 impl GpuEnd {
-    /// Gives the GPU's command processor what arrives.
+    /// Passes arriving commands to the GPU's command processor.
     pub fn place(self, processor: &CommandProcessor, scope: &Scope) {
         let (end, given) = (Rc::new(scope.sender(self.0)), scope.receiver(self.1));
         for (number, slot) in processor.slots.iter().enumerate() {
@@ -111,7 +112,7 @@ impl GpuEnd {
     }
 }
 
-/// Tells the host what ends at the GPU.
+/// Sends completions from the GPU to the host.
 async fn tell(done: EventCount, end: Rc<Outlet<Ended>>, what: impl Fn() -> Ended) {
     for number in 1.. {
         done.wait(number).await;

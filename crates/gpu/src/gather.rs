@@ -1,7 +1,7 @@
-//! The coalescer: what the lanes of a wavefront ask of memory, line by line.
+//! The coalescer: combines the accesses of a wavefront's lanes into requests for lines.
 //!
-//! Every byte of every active lane belongs to a line; each line is asked for once, in the order in which the lanes first
-//! name it. When the lines have come, their bytes are dealt back to the lanes.
+//! Each line that active lanes access is requested once, in the order in which the lanes first access it. When the
+//! lines have arrived, their bytes are distributed to the lanes.
 
 use crate::map::AddressMap;
 use gcn3::{
@@ -10,25 +10,25 @@ use gcn3::{
 };
 use mem::{Atomic, Block, LINE, LineAddr, Mask};
 
-/// What one instruction wants of one line.
+/// What one instruction accesses in one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     pub line: LineAddr,
-    /// A store: the bytes to write. A load: until it is answered, only the mask counts.
+    /// The bytes of a store. For a load, only the mask is valid until the reply has come.
     pub mask: Mask,
     pub bytes: [u8; LINE],
-    /// An atomic access: what is done, with these bytes as operands; until it is answered.
+    /// The operation of an atomic access. The bytes are its operands until the reply has come, then the old values.
     pub atomic: Option<Atomic>,
 }
 
 impl Part {
-    /// The bytes as they travel.
+    /// The bytes in the form in which they travel.
     pub fn block(&self) -> Block<LINE> {
         Block::of(self.bytes, self.mask)
     }
 }
 
-/// What one lane wants of one line, or several that follow each other.
+/// What one lane, or several consecutive lanes, access in one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The number of the line's part.
@@ -37,7 +37,7 @@ pub struct Ask {
     pub lanes: u8,
 }
 
-/// An access that instructions make, of either kind.
+/// An access of a vector or scalar instruction.
 #[derive(Debug)]
 pub enum Op {
     Vector(Box<MemOp>),
@@ -52,7 +52,7 @@ impl Op {
         }
     }
 
-    /// Whether it must see what others have written (`glc`): first-level caches don't answer it.
+    /// Whether it must see the writes of other compute units (`glc`), which excludes a first-level cache hit.
     pub fn is_coherent(&self) -> bool {
         match self {
             Op::Vector(op) => op.scope.glc,
@@ -60,7 +60,7 @@ impl Op {
         }
     }
 
-    /// The lines it touches, and the bytes of a store.
+    /// The lines it accesses, with the bytes of a store.
     pub fn lines(&self, map: &AddressMap) -> Result<Vec<Part>, Fault> {
         let access = if self.is_store() { Access::Store } else { Access::Load };
         if let Op::Vector(op) = self
@@ -73,7 +73,7 @@ impl Op {
         self.each(|address, word, size, lane| {
             map.check(access, address, size as u64, lane)?;
             let bytes = word.to_le_bytes();
-            // An element may lie across the border of two lines.
+            // An element may cross a line boundary.
             let first = size.min(LINE - place(address));
             for (at, bytes) in [(address, &bytes[..first]), (address + first as u64, &bytes[first..size])] {
                 if bytes.is_empty() {
@@ -93,9 +93,9 @@ impl Op {
         Ok(parts)
     }
 
-    /// The same lane by lane, where these are not put together: in the order of the lanes. Of lanes that follow each other and
-    /// want the same line the first asks for itself, since it may start something, and the others together. Atomic accesses stay
-    /// as they are.
+    /// Variant of [`lines`](Self::lines) for lanes that are not coalesced here: the requests in lane order. Of
+    /// consecutive lanes that access the same line, the first has a request of its own, since it may start a miss, and
+    /// the others share one. Atomic accesses are not changed.
     pub fn by_lane(&self, parts: &[Part]) -> Vec<Ask> {
         if parts.iter().any(|part| part.atomic.is_some()) {
             return parts
@@ -136,7 +136,7 @@ impl Op {
         together
     }
 
-    /// Deals the bytes of the lines back to the lanes of a load, or of an atomic access.
+    /// Distributes the bytes of the lines to the lanes of a load or of an atomic access.
     pub fn fill(&mut self, parts: &[Part]) {
         if self.is_store() {
             return;
@@ -185,7 +185,7 @@ impl Op {
         }
     }
 
-    /// Calls `f` with address, value, size and lane of every element that is moved.
+    /// Calls `f` with the address, value, size and lane of every accessed element.
     fn each(&self, mut f: impl FnMut(u64, u32, usize, Option<u8>) -> Result<(), Fault>) -> Result<(), Fault> {
         match self {
             Op::Scalar(op) => {
@@ -211,24 +211,24 @@ impl Op {
     }
 }
 
-/// The bits of an address that say which line it is in.
+/// Mask for the line number of an address.
 const OF_LINE: u64 = !(LINE as u64 - 1);
 
-/// The place of an address in its line.
+/// The offset of an address in its line.
 fn place(address: u64) -> usize {
     (address & !OF_LINE) as usize
 }
 
-/// Finds the part of a line among up to hundreds: first where the last one was, then by a hash of the line.
+/// Finds the part of a line among up to hundreds: first checks the last one found, then a hash table.
 struct Finder {
     latest: usize,
-    /// Numbers of parts, by hash, the next free place if that is taken.
+    /// Part numbers by hash, with linear probing.
     table: [u16; Self::PLACES],
 }
 
 impl Finder {
     const PLACES: usize = 256;
-    /// So many parts are in the table at most; those behind are looked for one by one.
+    /// Maximum number of parts in the table; later parts are searched one by one.
     const NOTED: usize = 192;
     const NOBODY: u16 = u16::MAX;
 
@@ -236,7 +236,7 @@ impl Finder {
         Self { latest: 0, table: [Self::NOBODY; Self::PLACES] }
     }
 
-    /// One that knows all parts.
+    /// A finder that knows all parts.
     fn of(parts: &[Part]) -> Self {
         let mut finder = Self::new();
         (1..=parts.len()).for_each(|count| _ = finder.note(&parts[..count]));
@@ -260,7 +260,7 @@ impl Finder {
         Some(self.latest)
     }
 
-    /// Notes the last part; its number.
+    /// Adds the last part and returns its number.
     fn note(&mut self, parts: &[Part]) -> usize {
         self.latest = parts.len() - 1;
         if self.latest < Self::NOTED {
@@ -271,8 +271,8 @@ impl Finder {
     }
 }
 
-/// The lines of an atomic access. Lanes that change the same element, and all lanes of an operation with two operands, are
-/// served one after the other: each has a part of its own, in the order of the lanes.
+/// The lines of an atomic access. Lanes that change the same element, and all lanes of an operation with two operands,
+/// are serialised: each has a part of its own, in lane order.
 fn atomic_lines(op: &MemOp, atomic: AtomicOp, map: &AddressMap) -> Result<Vec<Part>, Fault> {
     let size = usize::from(op.element_bytes);
     let words = size / 4;
@@ -292,7 +292,7 @@ fn atomic_lines(op: &MemOp, atomic: AtomicOp, map: &AddressMap) -> Result<Vec<Pa
         let (line, place) = (LineAddr(address & !(LINE as u64 - 1)), (address % LINE as u64) as usize);
         let element = Mask::range(place, size);
         let fits = |part: &Part| !two && part.line == line && part.mask.and(element).is_empty();
-        // Behind the last part that has this element, so that lanes keep their order.
+        // Search behind the last part that has this element, so that lanes stay in order.
         let after = parts.iter().rposition(|part| part.line == line && !part.mask.and(element).is_empty());
         let behind = after.map_or(0, |place| place + 1);
         let number = parts[behind..].iter().position(fits).map_or(parts.len(), |found| behind + found);
@@ -311,7 +311,7 @@ fn two_operands(op: AtomicOp) -> bool {
     matches!(op, AtomicOp::CompareSwap | AtomicOp::FloatCompareSwap | AtomicOp::MaskedOr)
 }
 
-/// Gives each lane what its part found. Lanes take the parts of their element in the order in which these were made.
+/// Gives each lane the old value from its part. Lanes take the parts of their element in the order of creation.
 fn fill_atomic(op: &mut MemOp, parts: &[Part]) {
     let Kind::Atomic { op: atomic, .. } = op.kind else { return };
     let size = usize::from(op.element_bytes);

@@ -1,4 +1,4 @@
-//! A kernel ready to be run: its code, its grid, and where its parts lie in memory.
+//! A kernel ready to run: its code, its grid, and the locations of its parts in memory.
 
 use gcn3::{
     code::Code,
@@ -18,12 +18,12 @@ impl Kernel {
         &self.dispatch.kernel().name
     }
 
-    /// How many workgroups its grid has.
+    /// Number of workgroups in its grid.
     pub fn groups(&self) -> u64 {
         self.dispatch.groups().iter().fold(1, |all: u64, along| all.saturating_mul(u64::from(*along)))
     }
 
-    /// The place of a workgroup in the grid: x fastest.
+    /// The position of a workgroup in the grid, x fastest.
     pub fn group_id(&self, index: u64) -> [u32; 3] {
         let [x, y, _] = self.dispatch.groups().map(u64::from);
         [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]

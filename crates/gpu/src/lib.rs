@@ -1,8 +1,8 @@
-//! GPUs in time: compute units and the dispatcher that feeds them.
+//! The timing of GPUs: compute units and the dispatcher that feeds them.
 //!
-//! What instructions do is said in `gcn3` and nowhere else. A compute unit steps wavefronts, splits what they ask of memory
-//! into requests about lines ([`gather`]), and completes their instructions when the answers have come, with the bytes
-//! that the modelled memory system returned.
+//! The semantics of instructions are in `gcn3` and nowhere else. A compute unit steps wavefronts, splits their accesses
+//! into requests for lines ([`gather`]), and completes an instruction when its replies have come, with the bytes that
+//! the modelled memory system returned.
 #![forbid(unsafe_code)]
 
 pub mod category;

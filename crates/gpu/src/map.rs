@@ -1,19 +1,20 @@
-//! What a kernel may touch: the regions of memory that have been set aside for it.
+//! The regions of memory that a kernel may access.
 //!
-//! Stands where a machine without virtual memory has nothing to say no: an access outside is an error of the kernel, found
-//! before it reaches a cache. Where a kernel's memory is a process's, the map also knows the page of each address.
+//! This check stands in for virtual memory on machines without it: an access outside is an error of the kernel, found
+//! before it reaches a cache. For a kernel that runs in the memory of a process, the map also translates addresses.
 
 use gcn3::error::{Access, Fault};
 use mem::{Asid, Bytes, PhysAddr, VirtAddr};
 
-/// Regions by address.
+/// Regions, sorted by address.
 #[derive(Clone, Debug, Default)]
 pub struct AddressMap {
-    /// First address, first address behind, whether it can be written.
+    /// Start, end (exclusive) and whether the region is writable.
     regions: Vec<(u64, u64, bool)>,
-    /// First virtual address, first physical address and size of each piece. None: both are the same everywhere.
+    /// First virtual address, first physical address and size of each piece. Empty: physical and virtual addresses are
+    /// equal.
     pieces: Vec<(u64, u64, u64)>,
-    /// The address space, and whether an MMU finds the place of an address there, since nothing else knows it.
+    /// The address space, and whether only an MMU knows the physical addresses.
     asid: Asid,
     moves: bool,
 }
@@ -25,22 +26,22 @@ impl AddressMap {
         Self { regions, pieces: Vec::new(), ..Self::default() }
     }
 
-    /// Regions of an address space whose pages may move while a kernel runs: where they lie, an MMU finds out at each access.
+    /// Regions of an address space whose pages may move while a kernel runs: an MMU translates each access.
     pub fn of_space(asid: Asid, regions: impl Iterator<Item = (VirtAddr, Bytes, bool)>) -> Self {
         Self { asid, moves: true, ..Self::new(regions) }
     }
 
-    /// The address space of all requests, and the place of an address, if that is known.
+    /// The address space of the requests, and the physical address, if it is known.
     pub fn locate(&self, address: VirtAddr) -> (Asid, Option<PhysAddr>) {
         (self.asid, (!self.moves).then(|| self.place(address)))
     }
 
-    /// The same of an address space: others may have other pages at these addresses.
+    /// The same regions in address space `asid`, which may map these addresses to other pages than other spaces.
     pub fn in_space(self, asid: Asid) -> Self {
         Self { asid, ..self }
     }
 
-    /// Pages of a process: virtual address, physical address, size, whether it can be written.
+    /// Pages of a process: virtual address, physical address, size, whether it is writable.
     pub fn of_pages(pages: impl Iterator<Item = (VirtAddr, PhysAddr, Bytes, bool)>) -> Self {
         let mut pages: Vec<_> = pages.collect();
         pages.sort_unstable();
@@ -58,7 +59,7 @@ impl AddressMap {
         map
     }
 
-    /// The address by which memory knows a place. Of what lies outside nothing is known: it stays as it is.
+    /// The physical address of a virtual one. An address outside all pieces is returned unchanged.
     pub fn place(&self, address: VirtAddr) -> PhysAddr {
         let behind = self.pieces.partition_point(|(start, ..)| *start <= address.0);
         match behind.checked_sub(1).map(|piece| self.pieces[piece]) {
@@ -67,12 +68,12 @@ impl AddressMap {
         }
     }
 
-    /// First addresses and first addresses behind.
+    /// Start and end (exclusive) of each region.
     pub fn regions(&self) -> impl Iterator<Item = (u64, u64)> {
         self.regions.iter().map(|(start, end, _)| (*start, *end))
     }
 
-    /// Whether so many bytes may be accessed here.
+    /// Checks whether `bytes` bytes may be accessed at an address.
     pub fn check(&self, access: Access, address: u64, bytes: u64, lane: Option<u8>) -> Result<(), Fault> {
         let behind = self.regions.partition_point(|(start, ..)| *start <= address);
         let region = behind.checked_sub(1).map(|place| self.regions[place]);

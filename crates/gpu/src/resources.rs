@@ -1,15 +1,15 @@
-//! What a compute unit can hold, as the dispatcher keeps count of it.
+//! The resources of a compute unit, as the dispatcher tracks them.
 //!
-//! A workgroup starts where there are slots for its wavefronts, registers and local memory. The dispatcher deals from its own
-//! books: compute units are far away, and say only when a workgroup has ended.
+//! A workgroup starts where there are wavefront slots, registers and local memory for it. The dispatcher decides from
+//! its own records: compute units lie behind a wire and only report that a workgroup has ended.
 
 use crate::{compute_unit::ComputeUnitSpec, kernel::Kernel};
 
-/// What one workgroup takes.
+/// The resources of one workgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     pub waves: usize,
-    /// Of each wavefront.
+    /// Per wavefront.
     vgprs: usize,
     sgprs: usize,
     lds: u64,
@@ -18,7 +18,7 @@ pub struct Needs {
 impl Needs {
     pub fn of(kernel: &Kernel, id: [u32; 3]) -> Self {
         let declared = kernel.dispatch.kernel();
-        // Registers are handed out in blocks of 4 vector and 16 scalar ones (GCN3 ISA manual, 3.6).
+        // Registers are allocated in blocks of 4 vector and 16 scalar ones (GCN3 ISA manual, 3.6).
         Self {
             waves: kernel.dispatch.waves(id) as usize,
             vgprs: (declared.vgprs as usize).next_multiple_of(4).max(4),
@@ -28,7 +28,7 @@ impl Needs {
     }
 }
 
-/// What is left of a compute unit.
+/// The allocated resources of a compute unit.
 pub struct Books {
     spec: ComputeUnitSpec,
     waves: Vec<usize>,
@@ -37,7 +37,7 @@ pub struct Books {
     lds: u64,
 }
 
-/// A workgroup's place: the SIMD of each wavefront.
+/// The SIMD of each wavefront of a workgroup.
 pub type Simds = Vec<u8>;
 
 impl Books {
@@ -45,12 +45,12 @@ impl Books {
         Self { spec, waves: vec![0; spec.simds], vgprs: vec![0; spec.simds], sgprs: 0, lds: 0 }
     }
 
-    /// Whether a workgroup could start if nothing else were there.
+    /// Whether a workgroup fits into an empty compute unit.
     pub fn could_ever(&self, needs: &Needs) -> bool {
         Self::new(self.spec).place(needs).is_some()
     }
 
-    /// Finds a place for a workgroup and takes it.
+    /// Allocates resources for a workgroup, if there is space.
     pub fn take(&mut self, needs: &Needs) -> Option<Simds> {
         let simds = self.place(needs)?;
         for simd in &simds {
@@ -62,7 +62,7 @@ impl Books {
         Some(simds)
     }
 
-    /// A workgroup has ended.
+    /// Frees the resources of a workgroup that has ended.
     pub fn give_back(&mut self, needs: &Needs, simds: &Simds) {
         for simd in simds {
             self.waves[usize::from(*simd)] -= 1;
@@ -72,7 +72,7 @@ impl Books {
         self.lds -= needs.lds;
     }
 
-    /// A SIMD for each wavefront, dealt in turn from the one with the fewest.
+    /// Chooses a SIMD for each wavefront, in turn from the one with the fewest wavefronts.
     fn place(&self, needs: &Needs) -> Option<Simds> {
         let spec = &self.spec;
         if self.lds + needs.lds > spec.lds || self.sgprs + needs.waves * needs.sgprs > spec.sgprs {

@@ -1,12 +1,12 @@
-//! A shared bus: one message at a time, whoever sends it. Whose turn it is goes round.
+//! A shared bus: carries one message at a time. Senders take turns round-robin.
 
 use crate::freight::{Directory, Freight, NetworkError, Routes, Station};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope};
 
-/// From the machine file.
+/// The parameters of a bus, from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BusSpec {
-    /// Bytes that it moves in a cycle; `None`: a message of any length takes one.
+    /// Bandwidth in bytes per cycle; `None`: a message of any length takes one cycle.
     pub bytes_per_cycle: Option<u64>,
 }
 
@@ -33,9 +33,9 @@ struct Bus<T> {
     from: Vec<Inlet<T>>,
     to: Vec<Outlet<T>>,
     routes: Routes,
-    /// Over all lanes of all stations.
+    /// Round-robin over all lanes of all stations.
     turns: RoundRobin,
-    /// Something came, or a station has room again.
+    /// Advances when a message arrives or a station has space again.
     bell: EventCount,
     forwarded: Counter,
     blocked: Counter,
@@ -76,7 +76,7 @@ impl<T: Freight> Bus<T> {
         }
     }
 
-    /// Tells a report on a run that does not get on which stations this bus waits for.
+    /// Tells a report on a stuck run which stations this bus waits for.
     fn explain(&self, cx: &Context) {
         for inlet in &self.from {
             for lane in Lane::ALL {

@@ -1,12 +1,12 @@
-//! Where one wire ends for several: what comes in is dealt to those it is for.
+//! A demultiplexer: one wire carries messages for several nodes, and each message is forwarded to its node.
 //!
-//! Takes no time of its own. A message whose receiver has no room stays, and those behind it in its lane wait with it.
+//! Takes no time of its own. A message whose receiver has no space blocks the messages behind it in its lane.
 
 use crate::{PATIENCE, Packet};
 use engine::{Context, Inlet, Lane, Outlet, Reason};
 use protocol::Node;
 
-/// Deals what comes in, for ever.
+/// Forwards messages, for ever.
 pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, cx: Context) {
     let bell = cx.scope().eventcount("arrivals");
     let room = cx.scope().eventcount_for("room", Reason::Resource);
@@ -18,7 +18,7 @@ pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, cx:
     for inlet in &from {
         inlet.ring(&bell);
     }
-    // For how many cycles a message has found no room.
+    // Number of retries left before waiting until there is space.
     let mut patience = PATIENCE;
     loop {
         let seen = bell.count();

@@ -1,40 +1,40 @@
-//! Where wires of a fabric between chips meet: the port of a GPU, of a stack of memory or of the host, and a switch between them.
+//! A node of the fabric between chips: the port of a GPU, of a memory stack or of the host, or a switch between them.
 //!
-//! A message leaves by the wire that leads to its receiver. Wires may share a *channel*: bytes, with a header for each message, go
-//! onto it one after the other, at so many a second. The sending end of a PCI Express or NVLink connection is a channel; a bus is one
-//! channel before all its wires. Without a channel a wire takes any number of messages. Time on a channel is counted in fractions of a
-//! cycle, so the bandwidth is met whatever the clock.
+//! A message leaves by the wire that leads to its receiver. Wires may share a *channel*, which serialises messages,
+//! each with a header, at a given bandwidth. The sending end of a PCI Express or NVLink connection is a channel; a bus
+//! is one channel in front of all its wires. A wire without a channel accepts any number of messages. Time on a channel
+//! is counted in fractions of a cycle, so the bandwidth is exact for any clock.
 //!
-//! Lanes take turns, and so do the wires that messages come from. A message whose receiver has no room in its lane holds up what is
-//! behind it in that lane of that wire, and nothing else: credits are those of the wires.
+//! Lanes and source wires take turns. A message whose receiver has no space in its lane blocks only the messages behind
+//! it in that lane of that wire. Flow control uses the credits of the wires.
 
 use crate::freight::{Cause, Directory, Freight, NetworkError, Read, Routes, Station};
 use engine::{Context, EventCount, Hertz, Inlet, Lane, Matrix, Outlet, Phases, Ready, Scope};
 use std::collections::VecDeque;
 
-/// Bytes that a channel takes, by the rate of the clock that it is counted in.
+/// The bandwidth and the overhead of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelSpec {
-    /// Bytes a second.
+    /// In bytes per second.
     pub bandwidth: u64,
-    /// Bytes that each message has on it beside its own.
+    /// Overhead of each message on the channel, in bytes.
     pub header: u64,
 }
 
-/// A wire of a fabric's node.
+/// A wire of a fabric node.
 pub struct FabricWire<T> {
     pub station: Station<T>,
-    /// The channel by which messages reach it, by number; none: any number of messages do at any time.
+    /// The number of the channel in front of this wire; `None`: the wire accepts any number of messages at any time.
     pub channel: Option<usize>,
-    /// Whether it leads to another node of the fabric.
+    /// Whether the wire leads to another node of the fabric.
     pub outside: bool,
 }
 
-/// What a channel has carried, by cause.
+/// The columns of a channel's statistics, whose rows are causes.
 const COLUMNS: &[&str] = &["messages", "bytes"];
 
-/// Builds a node of a fabric; each channel has a name, under which it counts what it carries. With `counts_reads`, it keeps account of the cycles
-/// in which a line is outstanding that was asked for from inside.
+/// Builds a fabric node. Each channel counts its traffic under its name. With `counts_reads`, the node counts the
+/// cycles in which a line requested from inside the chip is outstanding.
 pub fn fabric<T: Freight>(
     channels: &[(String, ChannelSpec)],
     clock: Hertz,
@@ -66,16 +66,16 @@ pub fn fabric<T: Freight>(
     Ok(())
 }
 
-/// Parts of a cycle that time on a channel is counted in.
+/// Units of time on a channel, per cycle.
 const PARTS: u64 = 1 << 16;
 
 struct Channel<T> {
     spec: ChannelSpec,
-    /// When the last message will have gone onto it, in parts of a cycle.
+    /// When the last message will have been serialised, in parts of a cycle.
     free_at: u64,
-    /// Messages of which some bytes have not gone onto it: when all have, and where they go.
+    /// Messages being serialised: the cycle in which each is complete, and its destination.
     leaving: VecDeque<(u64, T, Lane, usize)>,
-    /// The place whose turn it is.
+    /// The position whose turn it is.
     next: usize,
     carried: Matrix,
 }
@@ -85,7 +85,7 @@ struct End<T> {
     to: Outlet<T>,
     channel: Option<usize>,
     outside: bool,
-    /// Messages on the channel for it, by lane: room is kept for them.
+    /// Messages on the channel for this wire, by lane: space is reserved for them.
     leaving: [u64; 3],
 }
 
@@ -95,7 +95,7 @@ impl<T> End<T> {
     }
 }
 
-/// Lines that caches inside have asked for elsewhere and not got.
+/// Lines that caches of this chip have requested from other chips and not received.
 struct RemoteReads {
     pending: u64,
     phases: Phases,
@@ -111,7 +111,7 @@ impl RemoteReads {
     }
 }
 
-/// The first message of a lane of a wire, and the wire that it goes to.
+/// The first message of a lane of a wire, and the wire on which it leaves.
 #[derive(Clone, Copy)]
 struct Head {
     from: usize,
@@ -120,7 +120,7 @@ struct Head {
 }
 
 impl Head {
-    /// Its place among all lanes of all wires.
+    /// Its position among all lanes of all wires.
     fn place(self) -> usize {
         self.from * Lane::ALL.len() + self.lane as usize
     }
@@ -130,14 +130,14 @@ struct FabricNode<T> {
     clock: Hertz,
     channels: Vec<Channel<T>>,
     wires: Vec<End<T>>,
-    /// Which wires have brought something.
+    /// The wires at which messages have arrived.
     ready: Ready,
     routes: Routes,
-    /// What can be passed on, in the order of places.
+    /// The first message of each lane of each wire, in the order of positions.
     heads: Vec<Head>,
-    /// The place whose turn it is on wires without a channel.
+    /// The position whose turn it is on wires without a channel.
     first: usize,
-    /// Something came, or a wire has room again.
+    /// Advances when a message arrives or a wire has space again.
     bell: EventCount,
     reads: Option<RemoteReads>,
 }
@@ -166,7 +166,7 @@ impl<T: Freight> FabricNode<T> {
         }
     }
 
-    /// Sends what has gone onto its channel.
+    /// Sends the messages that have been serialised by now.
     fn leave(&mut self, now: u64) {
         let Self { channels, wires, .. } = self;
         for channel in channels {
@@ -196,12 +196,12 @@ impl<T: Freight> FabricNode<T> {
         Some(Head { from, lane, to })
     }
 
-    /// Takes a message; the one behind it comes first now.
+    /// Takes a message; the one behind it becomes the first of its lane.
     fn take(&mut self, at: usize) -> T {
         let Head { from, lane, to } = self.heads[at];
         let item = self.wires[from].from.try_recv(lane).expect("what was seen is still there");
         if let (Some(reads), Some(read)) = (&mut self.reads, item.read()) {
-            // Those that others ask of this chip are not its own.
+            // Requests of other chips to this one, and their replies, are not counted.
             let leaves = !self.wires[from].outside && self.wires[to].outside;
             let comes = self.wires[from].outside && !self.wires[to].outside;
             if if read == Read::Asks { leaves } else { comes } {
@@ -215,7 +215,8 @@ impl<T: Freight> FabricNode<T> {
         item
     }
 
-    /// The message whose turn it is, of those that this channel can take; none: those on wires without a channel.
+    /// The message whose turn it is among those that this channel can accept; `None`: among those for wires without a
+    /// channel.
     fn turn(&self, channel: Option<usize>, next: usize) -> Option<usize> {
         let places = self.wires.len() * Lane::ALL.len();
         let can_go = |head: &Head| self.wires[head.to].channel == channel && self.wires[head.to].has_room(head.lane);
@@ -223,7 +224,7 @@ impl<T: Freight> FabricNode<T> {
         heads.min_by_key(|(_, head)| (head.place() + places - next) % places).map(|(at, _)| at)
     }
 
-    /// Passes on what no channel holds up.
+    /// Forwards the messages for wires without a channel.
     fn pass(&mut self) {
         while let Some(at) = self.turn(None, self.first) {
             let head = self.heads[at];
@@ -233,7 +234,7 @@ impl<T: Freight> FabricNode<T> {
         }
     }
 
-    /// Puts messages onto a channel, as long as it becomes free in this cycle.
+    /// Puts messages onto a channel as long as it becomes free in this cycle.
     fn enter(&mut self, number: usize, now: u64) {
         while self.channels[number].free_at < (now + 1) * PARTS {
             let Some(at) = self.turn(Some(number), self.channels[number].next) else { return };
@@ -251,7 +252,7 @@ impl<T: Freight> FabricNode<T> {
         }
     }
 
-    /// The cycle in which there is something to be done if nothing comes: a message leaves a channel, or one enters.
+    /// The next cycle with work if no message arrives: a message leaves a channel, or enters one.
     fn next_cycle(&self, now: u64) -> Option<u64> {
         let leaves = self.channels.iter().filter_map(|channel| channel.leaving.front().map(|(end, ..)| *end));
         let enters = self.channels.iter().enumerate().filter_map(|(number, channel)| {
@@ -261,7 +262,7 @@ impl<T: Freight> FabricNode<T> {
         leaves.chain(enters).min()
     }
 
-    /// Tells a report on a run that does not get on which wires this node waits for.
+    /// Tells a report on a stuck run which wires this node waits for.
     fn explain(&self, cx: &Context) {
         for Head { lane, to, .. } in &self.heads {
             let room = format!("room for a message to wire {to}");

@@ -1,23 +1,23 @@
-//! What a network carries: it knows where it goes and what it weighs, nothing else.
+//! What a network needs to know of its messages: destination, size and cause.
 
 use crate::{Packet, Wire, bytes, lane};
 use engine::Lane;
 use protocol::{Kind, Node};
 
-/// The nodes of DMA engines, which ask memories past all caches.
+/// The nodes of DMA engines, which access memories directly, bypassing all caches.
 pub const ENGINES: std::ops::Range<u16> = 4608..4672;
 
-/// Something that travels over a network.
+/// A message that travels over a network.
 pub trait Freight: 'static {
-    /// Whom it is for.
+    /// The receiver.
     fn to(&self) -> Node;
-    /// The bytes that it puts on a wire.
+    /// Number of bytes on a wire.
     fn bytes(&self) -> u64;
-    /// What it travels for.
+    /// The purpose of the message.
     fn cause(&self) -> Cause {
         Cause::Line
     }
-    /// Whether it asks for a line, or answers a message that does.
+    /// Whether it requests a line, or is the reply to such a request.
     fn read(&self) -> Option<Read> {
         None
     }
@@ -30,23 +30,23 @@ pub enum Read {
     Answers,
 }
 
-/// What a message between chips travels for.
+/// The purpose of a message between chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A line is asked for, or comes.
+    /// A line is requested or supplied.
     Line,
-    /// Bytes are written, and it is told that they have been.
+    /// Bytes are written, or a write is acknowledged.
     Write,
-    /// An atomic access is performed elsewhere.
+    /// An atomic access is performed remotely.
     Atomic,
-    /// Caches are kept coherent.
+    /// Coherence traffic, such as probes and invalidations.
     Coherence,
     /// A DMA engine copies.
     Copy,
 }
 
 impl Cause {
-    /// By number.
+    /// The names of the causes, in the order of their numbers.
     pub const NAMES: &[&str] = &["line", "write", "atomic", "coherence", "copy"];
 }
 
@@ -78,7 +78,7 @@ impl Freight for Packet {
     }
 }
 
-/// Where elements are attached to a network: who they are, and the wire to them as the network sees it.
+/// An attachment point of a network: the nodes attached there, and the wire to them from the network's side.
 pub struct Station<T> {
     pub nodes: Vec<Node>,
     pub wire: Wire<T, T>,
@@ -95,7 +95,7 @@ pub enum NetworkError {
     Twice(Node),
 }
 
-/// For each node, the number of the station where it is.
+/// For each node, the number of its station.
 pub(crate) struct Directory(Vec<u16>);
 
 const NOWHERE: u16 = u16::MAX;
@@ -120,14 +120,14 @@ impl Directory {
         Ok(Self(directory))
     }
 
-    /// For each node, the port that `port` says for its station.
+    /// For each node, the port that `port` returns for its station.
     pub(crate) fn routes(&self, port: impl Fn(usize) -> usize) -> Routes {
         let port = |station: &u16| if *station == NOWHERE { NO_PORT } else { port((*station).into()) as u8 };
         Routes(self.0.iter().map(port).collect())
     }
 }
 
-/// A switch's table: for each node, the port that leads there.
+/// The routing table of a switch: for each node, the port that leads there.
 pub(crate) struct Routes(Box<[u8]>);
 
 const NO_PORT: u8 = u8::MAX;

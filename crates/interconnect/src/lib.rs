@@ -1,4 +1,4 @@
-//! Wires and networks between the parts of a memory system: what travels on them, and how it is sent.
+//! Wires and networks between the elements of a memory system, and the packets they carry.
 #![forbid(unsafe_code)]
 
 mod bus;

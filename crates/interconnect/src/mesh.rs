@@ -1,8 +1,8 @@
-//! A mesh of switches with five ports: the four neighbours, and an element.
+//! A mesh of switches with five ports: four neighbours and one element.
 //!
-//! Messages go along their row first, then along their column. So no circle of messages can wait for each other, and those of
-//! one lane between two nodes stay in order. (The paper has rings; that its switches make up meshes too is said with Fig. 2.1 of
-//! `[giles]`.)
+//! Messages travel along their row first, then along their column. So no cyclic wait among messages can form, and
+//! messages of one lane between two nodes stay in order. The paper models rings; Fig. 2.1 of `[giles]` shows a mesh of
+//! its switches.
 
 use crate::{
     freight::{Directory, Freight, NetworkError, Station},
@@ -13,12 +13,12 @@ use engine::{PortSpec, Scope};
 /// Neighbours, as steps along the row and along the column.
 const NEIGHBOURS: [(&str, isize, isize); 4] = [("north", 0, -1), ("east", 1, 0), ("south", 0, 1), ("west", -1, 0)];
 
-/// Where the number-th switch stands in a mesh with so many columns.
+/// The position of a switch in a mesh with `columns` columns.
 fn place(number: usize, columns: usize) -> (isize, isize) {
     ((number % columns) as isize, (number / columns) as isize)
 }
 
-/// Builds a mesh with a switch for each station, `columns` in a row, joined by wires of this kind.
+/// Builds a mesh with a switch for each station, `columns` in a row, connected by wires with the parameters `wires`.
 pub(crate) fn mesh<T: Freight>(
     spec: SwitchSpec,
     wires: PortSpec,
@@ -44,12 +44,12 @@ pub(crate) fn mesh<T: Freight>(
             if let Some(there) = neighbour(here, step) {
                 let (to, from) = scopes[here].port(step.0, wires, &scopes[there]);
                 outlets[here].push((side, to));
-                // What leaves to the East comes in from the West.
+                // A wire that leaves to the east arrives from the west.
                 inlets[there].push(((side + 2) % 4, from));
             }
         }
     }
-    // The sides of each switch that have a port, in order; the element's comes last.
+    // The sides of each switch that have a port, in order; the element's port comes last.
     let sides: Vec<Vec<usize>> =
         outlets.iter().map(|outlets| outlets.iter().map(|(side, _)| *side).collect()).collect();
     for (mut inlets, outlets) in inlets.into_iter().zip(outlets) {
@@ -68,8 +68,8 @@ pub(crate) fn mesh<T: Freight>(
                 () if to_row < row => 0,
                 () => return sides[here].len(),
             };
-            // The last row may be short. Who can't go on along it goes North first: of the turns that close a circle, those
-            // from South to another side are still never made.
+            // The last row may be short. A message that can't go on along it goes north first. Turns from south to
+            // another side, which a cyclic wait would need, are still never made.
             sides[here].iter().position(|known| *known == side).unwrap_or(0)
         });
         let switch = Switch::new(spec, ports, routes, scope);

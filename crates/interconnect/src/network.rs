@@ -1,4 +1,4 @@
-//! The networks a machine file can choose from.
+//! The network topologies that a machine file can choose from.
 
 use crate::{
     bus::{BusSpec, bus},
@@ -9,34 +9,34 @@ use crate::{
 };
 use engine::{Cycles, PortSpec, Scope};
 
-/// How elements are joined.
+/// How elements are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// One switch with a port for each.
+    /// One switch with a port for each element.
     Crossbar,
     /// A ring of four-port switches, two elements at each.
     Ring,
-    /// A switch for each, so many in a row.
+    /// A switch for each element, with `columns` switches in a row.
     Mesh {
         columns: usize,
     },
     Bus,
 }
 
-/// From the machine file.
+/// The parameters of a network, from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkSpec {
     pub topology: Topology,
-    /// How long a switch keeps a link.
+    /// How long a switch holds a crossbar link.
     pub latency: Cycles,
-    /// Messages of each lane that a wire between switches holds.
+    /// Number of messages of each lane that a wire between switches holds.
     pub capacity: usize,
-    /// Bytes that a wire between switches, or the bus, moves in a cycle; `None`: any number.
+    /// Bandwidth of a wire between switches, or of the bus, in bytes per cycle; `None`: unlimited.
     pub bytes_per_cycle: Option<u64>,
 }
 
 impl NetworkSpec {
-    /// Whether such a network can join so many stations.
+    /// Checks whether this network can connect `stations` stations.
     pub fn fits(&self, stations: usize) -> Result<(), NetworkError> {
         match self.topology {
             Topology::Crossbar if stations > MOST_PORTS => {
@@ -48,7 +48,7 @@ impl NetworkSpec {
     }
 }
 
-/// Builds a network between stations; all of it is in one partition.
+/// Builds a network between stations, within one partition.
 pub fn network<T: Freight>(spec: NetworkSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
     spec.fits(stations.len())?;
     let switch = SwitchSpec { latency: spec.latency };
@@ -61,7 +61,7 @@ pub fn network<T: Freight>(spec: NetworkSpec, stations: Vec<Station<T>>, scope: 
     }
 }
 
-/// Builds a crossbar: one switch that joins all stations.
+/// Builds a crossbar: one switch that connects all stations.
 fn crossbar<T: Freight>(spec: SwitchSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
     let routes = Directory::new(&stations)?.routes(|station| station);
     let ports =

@@ -1,4 +1,5 @@
-//! How an element of a memory system tells the golden image what it reads and writes: by a journal, outside simulated time.
+//! How an element of a memory system reports its reads and writes to the golden image: by a journal, outside simulated
+//! time.
 
 use engine::{Journal, Pen, Scope};
 use mem::{LineAddr, Observation, Observer, Seen, Stamp};
@@ -15,7 +16,7 @@ impl Reporter {
         Self { who, pen: scope.pen(journal, who.0) }
     }
 
-    /// Reports as another observer, in one order with what this one reports.
+    /// A reporter for another observer; its reports are ordered together with those of this one.
     pub fn on_behalf_of(&self, who: Observer) -> Self {
         Self { who, pen: self.pen.clone() }
     }
@@ -24,7 +25,7 @@ impl Reporter {
         self.tell_at(0, line, seen);
     }
 
-    /// With the logical time of the access.
+    /// Reports an access with its logical time.
     pub fn tell_at(&self, stamp: Stamp, line: LineAddr, seen: Seen) {
         self.pen.write(Observation { who: self.who, line, seen, stamp });
     }

@@ -1,7 +1,8 @@
-//! A ring of four-port switches (`[giles 3.2.5.2]`): East and West lead to the neighbours, North and South to elements.
+//! A ring of four-port switches (`[giles 3.2.5.2]`): east and west lead to the neighbours, north and south to elements.
 //!
-//! Messages take the shorter way, East if both are as short, and never turn round; so those of one lane between two nodes stay
-//! in order, and each direction is a ring of places of its own, of which one is always free (see `switch`).
+//! Messages take the shorter direction (east if both are equal) and never turn back. So messages of one lane between
+//! two nodes stay in order, and each direction is a separate ring of buffers, one of which is always free (see
+//! `switch`).
 
 use crate::{
     freight::{Directory, Freight, NetworkError, Station},
@@ -11,10 +12,10 @@ use engine::{Inlet, Outlet, PortSpec, Scope};
 
 const EAST: usize = 0;
 const WEST: usize = 1;
-/// Elements of a switch, at North and South.
+/// Number of elements per switch, at north and south.
 const PER_SWITCH: usize = 2;
 
-/// Builds a ring of as many switches as the stations need, joined by wires of this kind.
+/// Builds a ring with as many switches as the stations need, connected by wires with the parameters `wires`.
 pub(crate) fn ring<T: Freight>(
     spec: SwitchSpec,
     wires: PortSpec,
@@ -24,7 +25,7 @@ pub(crate) fn ring<T: Freight>(
     let directory = Directory::new(&stations)?;
     let count = stations.len().div_ceil(PER_SWITCH).max(1);
     let scopes: Vec<Scope> = (0..count).map(|number| scope.scope(("switch", number))).collect();
-    // Wires from each switch to its neighbour in the East, and back.
+    // Wires from each switch to its eastern neighbour, and back.
     let neighbour = |here: usize| &scopes[(here + 1) % count];
     let east: Vec<(Outlet<T>, Inlet<T>)> =
         (0..count).map(|here| scopes[here].port("east", wires, neighbour(here))).collect();

@@ -1,21 +1,23 @@
-//! A switch of the on-die network (`[giles 3.2.5.2, Fig. 3.7 and 3.8]`): ports with a queue for each lane on both sides,
-//! a crossbar, and a table of routes.
+//! A switch of the on-die network (`[giles 3.2.5.2, Fig. 3.7 and 3.8]`): ports with a queue for each lane on both
+//! sides, a crossbar, and a routing table.
 //!
-//! Each time it runs, the crossbar links inputs to outputs: each input sends one message at most, of one lane, and each output
-//! gets one. Whose turn it is goes round at each output. The links are kept for the switch's latency, and nothing else gets
-//! through meanwhile. What finds its output full stays where it is and holds up what is behind it in its lane, never another
-//! lane.
+//! Each time it runs, the crossbar links inputs to outputs. Each input sends at most one message, of one lane, and each
+//! output receives at most one; each output arbitrates round-robin. The links are held for the switch's latency, and
+//! nothing else gets through meanwhile. A message whose output is full stays at its input and blocks the messages
+//! behind it in its lane, but never another lane.
 //!
-//! In a ring, messages that go on and messages that enter compete for the same places. If all were taken, nobody could move.
-//! So a message enters only where it leaves one place free ([`Port::is_ring`]): in the ring there is always one.
+//! In a ring, messages that continue and messages that enter compete for the same buffers. If all were full, no message
+//! could move. So a message enters only where it leaves one buffer free ([`Port::is_ring`]).
+//!
+//! **Invariant**: a ring always has a free buffer.
 
 use crate::freight::{Freight, Routes};
 use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Scope};
 
-/// From the machine file.
+/// The parameters of a switch, from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SwitchSpec {
-    /// How long a link is kept.
+    /// How long a crossbar link is held.
     pub latency: Cycles,
 }
 
@@ -23,22 +25,22 @@ pub(crate) struct SwitchSpec {
 pub(crate) struct Port<T> {
     pub from: Inlet<T>,
     pub to: Outlet<T>,
-    /// Leads to the next switch of a ring.
+    /// Whether the port leads to the next switch of a ring.
     pub is_ring: bool,
 }
 
-/// Ports that a switch can have: a message's place (port and lane) is a bit of a word.
+/// Maximum number of ports of a switch: each combination of port and lane is a bit of a word.
 pub(crate) const MOST_PORTS: usize = 42;
 
 pub(crate) struct Switch<T> {
     spec: SwitchSpec,
     ports: Vec<Port<T>>,
     routes: Routes,
-    /// For each output, the place that comes first next time.
+    /// For each output, the combination of input and lane with the highest priority next time.
     turns: Vec<u32>,
-    /// The output that comes first next time.
+    /// The output that arbitrates first next time.
     first: usize,
-    /// Something came, or an output has room again.
+    /// Advances when a message arrives or an output has space again.
     bell: EventCount,
     links: Vec<Link>,
     forwarded: Counter,
@@ -99,7 +101,7 @@ impl<T: Freight> Switch<T> {
         }
     }
 
-    /// Tells a report on a run that does not get on which outputs this switch waits for.
+    /// Tells a report on a stuck run which outputs this switch waits for.
     fn explain(&self, cx: &Context) {
         for port in &self.ports {
             for lane in Lane::ALL {
@@ -110,7 +112,7 @@ impl<T: Freight> Switch<T> {
         }
     }
 
-    /// Sets the crossbar up: links from inputs to outputs that have room.
+    /// Sets up the crossbar: links from inputs to outputs that have space.
     fn link(&mut self) {
         self.links.clear();
         let count = self.ports.len();
@@ -150,7 +152,7 @@ impl<T: Freight> Switch<T> {
     }
 }
 
-/// The first bit of a set from `turn` on, or else the first at all.
+/// The first set bit from `turn` on, or else the first set bit.
 fn next(set: u128, turn: u32) -> Option<u32> {
     let from_turn = if turn < 128 { set >> turn << turn } else { 0 };
     match (from_turn, set) {

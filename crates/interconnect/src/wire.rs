@@ -1,4 +1,4 @@
-//! What travels between caches, what it weighs, and how it is sent without holding the sender up.
+//! The packets that travel between caches, their sizes, and a sender that never blocks its element.
 
 use engine::{Context, EventCount, Inlet, Lane, Outlet, Scope};
 use mem::{Atomic, LINE, PhysAddr};
@@ -9,27 +9,28 @@ use std::{
     rc::Rc,
 };
 
-/// What a packet has besides its bytes: command, address, route (`[giles 3.2.5.2]`).
+/// The overhead of a packet besides its data: command, address, route (`[giles 3.2.5.2]`).
 pub const HEADER: u64 = 8;
 
-/// For how many cycles an element that finds a wire full tries again, before it waits until there is room. Most wires are full
-/// for some cycles only, and to try takes less of the host than to be woken.
+/// For how many cycles an element that finds a wire full retries before it waits until there is space. Most wires are
+/// full for a few cycles only, and a retry costs the host less time than a wake-up.
 pub const PATIENCE: u32 = 256;
 
-/// What travels between caches: a message of their protocol. With an atomic access (`Modify`) and its answer (`Modified`) goes the operation, which is no
-/// affair of the protocol.
+/// A packet between caches: a message of their protocol. An atomic access (`Modify`) and its reply (`Modified`) also
+/// carry the operation, which the protocol does not look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub msg: Msg<LINE>,
     pub atomic: Option<Atomic>,
-    /// How often logical time had started anew for the sender: a request with times from before has forgotten them.
+    /// The sender's number of timestamp resets. A receiver in another era ignores the timestamps of a message.
     pub era: u32,
-    /// Where caches go by virtual addresses: the page of memory that its requester means, if it knows. No hardware reads that; it is for those who
-    /// check the run, and for walks of flat latency.
+    /// With virtually addressed caches: the physical page that the requester means, if it knows. Modelled hardware does
+    /// not read it; the checks of a run and page walks of fixed latency do.
     pub frame: Option<PhysAddr>,
-    /// The line is for whoever waits for it and must not be kept: it is known here by another name.
+    /// The caches use this line only for the accesses that wait for it and do not keep it: its address is a synonym,
+    /// and another address leads the page.
     pub once: bool,
-    /// Of a read: the requester's TLB did not have its page.
+    /// For a read: whether the requester's TLB missed.
     pub tlb_missed: bool,
 }
 
@@ -39,18 +40,18 @@ impl From<Msg<LINE>> for Packet {
     }
 }
 
-/// A two-way wire to somebody.
+/// A bidirectional wire to a neighbour.
 pub struct Wire<In, Out> {
     pub from: Inlet<In>,
     pub to: Outlet<Out>,
 }
 
-/// The name by which elements know the context of a node ([`Context::known_as`]).
+/// The second name of a node's context ([`Context::known_as`]).
 pub fn name_of(node: Node) -> String {
     format!("node {}", node.0)
 }
 
-/// The bytes that a message puts on a wire.
+/// Number of bytes of a message on a wire.
 pub fn bytes(msg: &Msg<LINE>) -> u64 {
     HEADER + msg.data.mask().len() as u64
 }
@@ -64,48 +65,50 @@ pub fn lane(msg: &Msg<LINE>) -> Lane {
     }
 }
 
-/// How much of what an element sent has not gone out; shared by all its senders.
+/// Number of items that an element has queued and not yet sent; shared by all its senders.
 #[derive(Clone, Default)]
 pub struct Pending(Rc<Cell<usize>>);
 
 impl Pending {
-    /// Whether everything has gone out.
+    /// Whether no item is queued.
     pub fn is_clear(&self) -> bool {
         self.0.get() == 0
     }
 }
 
-/// The sending side of an element that must never be held up by a full wire: what does not fit waits here, and a context
-/// for each lane sends it when there is room. The element looks at [`Pending::is_clear`] before it takes on more work.
+/// The sending side of an element that must never block on a full wire. Items that don't fit are queued here, and a
+/// context for each lane sends them when there is space. The element checks [`Pending::is_clear`] before it takes on
+/// more work.
 pub struct Sender<T> {
     outlet: Outlet<T>,
     pending: Pending,
     scope: Scope,
     bell: EventCount,
-    /// Of most wires, most lanes never fill up: a lane's backlog is made, and its context started, when it first does.
+    /// Most lanes of most wires never fill up, so a lane's backlog is created, and its context started, when it first
+    /// does.
     lanes: [OnceCell<Rc<Backlog<T>>>; 3],
 }
 
 struct Backlog<T> {
     items: RefCell<VecDeque<(T, u64)>>,
-    /// Whether its context has taken an item out and waits for room for it. Room that comes back wakes it, but others may run before it
-    /// does.
+    /// Whether the backlog's context has taken out an item and waits for space. Freed space wakes the context, but
+    /// other contexts may run before it does.
     is_sending: Cell<bool>,
     work: EventCount,
 }
 
 impl<T> Backlog<T> {
-    /// Whether nothing is left that must go out before what is sent now.
+    /// Whether no earlier item is left that must be sent before a new one.
     fn is_clear(&self) -> bool {
         !self.is_sending.get() && self.items.borrow().is_empty()
     }
 }
 
-/// The names of the contexts that send what did not fit, by lane.
+/// The names of the contexts that drain the backlogs, by lane.
 const SENDERS: [&str; 3] = ["send_request", "send_reply", "send_coherence"];
 
 impl<T: 'static> Sender<T> {
-    /// `bell` is rung whenever a lane has become clear.
+    /// `bell` advances whenever a lane's backlog has drained.
     pub fn new(outlet: Outlet<T>, pending: &Pending, scope: &Scope, bell: &EventCount) -> Self {
         let (pending, scope, bell) = (pending.clone(), scope.clone(), bell.clone());
         Self { outlet, pending, scope, bell, lanes: Default::default() }
@@ -137,7 +140,8 @@ impl<T: 'static> Sender<T> {
         backlog
     }
 
-    /// Tells a report on a run that does not get on for which wires the element waits: by the contexts that wait for room on them.
+    /// Tells a report on a stuck run which wires the element waits for: it names the contexts that wait for space on
+    /// them.
     pub fn explain(&self, cx: &Context) {
         for (backlog, name) in self.lanes.iter().zip(SENDERS) {
             if backlog.get().is_some_and(|backlog| backlog.is_sending.get()) {
@@ -147,12 +151,12 @@ impl<T: 'static> Sender<T> {
         }
     }
 
-    /// The wire itself, for an element that can wait until there is room.
+    /// The wire itself, for an element that can wait for space.
     pub fn outlet(&self) -> &Outlet<T> {
         &self.outlet
     }
 
-    /// Sends an item behind all that were sent in its lane before.
+    /// Sends an item after all items sent earlier in its lane.
     pub fn send(&self, lane: Lane, item: T, bytes: u64) {
         let backlog_of_lane = &self.lanes[lane as usize];
         let item = if backlog_of_lane.get().is_none_or(|backlog| backlog.is_clear()) {
@@ -170,10 +174,10 @@ impl<T: 'static> Sender<T> {
     }
 }
 
-/// One side of an element that exchanges messages: where they come in, and which way out leads to whom.
+/// One side of an element that exchanges messages: its inputs, and its outputs with the nodes they lead to.
 pub struct Side<T> {
     pub from: Vec<Inlet<T>>,
-    /// Ways out, and for each whom it leads to.
+    /// Outputs, each with the nodes it leads to.
     pub to: Vec<(Vec<Node>, Outlet<T>)>,
 }
 
@@ -184,14 +188,14 @@ impl<T> Side<T> {
     }
 }
 
-/// Sends by the name of the receiver.
+/// Selects the sender by the receiving node.
 pub struct Router<T> {
     senders: Vec<Sender<T>>,
     /// For each node, the number of the sender that leads to it.
     routes: Box<[u8]>,
-    /// Whether what it asks travels with probes rather than with what others ask.
+    /// Whether its requests travel in the coherence lane instead of the request lane.
     pub lifts_requests: bool,
-    /// What its packets say of the sender ([`Packet::era`]).
+    /// The era that its packets carry ([`Packet::era`]).
     pub era: u32,
 }
 
@@ -202,7 +206,7 @@ impl<T: 'static> Router<T> {
         Self::with(to, |_| pending.clone(), scope, bell)
     }
 
-    /// The same, with a count of what has not gone out for each kind of way.
+    /// Variant of [`new`](Self::new) in which `pending` returns the [`Pending`] of an output, given its nodes.
     pub fn with(
         to: Vec<(Vec<Node>, Outlet<T>)>,
         pending: impl Fn(&[Node]) -> Pending,
@@ -223,12 +227,12 @@ impl<T: 'static> Router<T> {
         Self { senders, routes: routes.into(), lifts_requests: false, era: 0 }
     }
 
-    /// Tells a report on a run that does not get on for which wires the element waits.
+    /// Tells a report on a stuck run which wires the element waits for.
     pub fn explain(&self, cx: &Context) {
         self.senders.iter().for_each(|sender| sender.explain(cx));
     }
 
-    /// Whether a way leads to a node.
+    /// Whether an output leads to a node.
     pub fn leads_to(&self, node: Node) -> bool {
         self.way(node) != NO_WAY
     }
@@ -237,7 +241,7 @@ impl<T: 'static> Router<T> {
         self.routes.get(usize::from(node.0)).copied().unwrap_or(NO_WAY)
     }
 
-    /// The way to a neighbour. A protocol speaks to neighbours only.
+    /// The sender to a neighbour. A protocol only talks to neighbours.
     pub fn to(&self, neighbour: Node) -> &Sender<T> {
         let way = self.senders.get(usize::from(self.way(neighbour)));
         way.unwrap_or_else(|| panic!("no way leads to {neighbour:?}: it is not connected"))
@@ -245,7 +249,7 @@ impl<T: 'static> Router<T> {
 }
 
 impl Router<Packet> {
-    /// Sends a packet to whom it is for.
+    /// Sends a packet to its receiver.
     pub fn send(&self, packet: Packet) {
         let packet = Packet { era: self.era, ..packet };
         let lane = match lane(&packet.msg) {

@@ -1,11 +1,11 @@
-//! Nodes of a fabric: what a message takes on a channel, who shares it, and what lanes do.
+//! Fabric nodes: the time of a message on a channel, sharing of channels, and independence of lanes.
 
 use engine::{Hertz, Lane, LinkSpec, Model, Outcome, Run, RunOptions, Time};
 use interconnect::{ChannelSpec, FabricWire, Freight, Station, Wire, fabric};
 use protocol::Node;
 use std::sync::{Arc, Mutex};
 
-/// So many bytes for a node.
+/// A message for a node, with its size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Load(u16, u64);
 
@@ -19,11 +19,11 @@ impl Freight for Load {
     }
 }
 
-/// When a message came, in nanoseconds, and which.
+/// The arrival of a message: time in nanoseconds, lane, message.
 type Came = (u64, Lane, Load);
 
-/// A node with senders and receivers, each at a wire of its own with this latency, at 1 GHz; node n is receiver n. `channel` says by
-/// which channel a receiver is reached.
+/// A node at 1 GHz with senders and receivers, each on a wire of its own; node n is receiver n. `channel` returns the
+/// channel in front of a receiver.
 fn run(
     channels: &[ChannelSpec],
     channel: fn(u16) -> Option<usize>,

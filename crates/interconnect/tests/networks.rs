@@ -1,5 +1,4 @@
-//! Networks: how long a message takes, how much gets through, that everybody gets a turn, and that nothing is lost, overtaken
-//! or stuck.
+//! Networks: latency, throughput, fairness; and that no message is lost, overtaken or stuck.
 
 use engine::{Cycles, Hertz, Lane, Model, Outcome, PortSpec, Run, RunOptions};
 use interconnect::{Freight, NetworkError, NetworkSpec, Station, Topology, Wire, network};
@@ -10,7 +9,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A message that knows where it comes from, and how many of its sender came before.
+/// A message with its source and its sequence number at that source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Parcel {
     from: u16,
@@ -29,19 +28,19 @@ impl Freight for Parcel {
     }
 }
 
-/// What an element sends: not before a cycle, on a lane.
+/// Messages that an element sends, each with its earliest cycle and its lane.
 type Plan = Vec<(u64, Lane, Parcel)>;
-/// What came when, on which lane.
+/// Messages that arrived, each with its cycle and lane.
 type Got = Vec<(u64, Lane, Parcel)>;
 
-/// How an element takes what comes.
+/// How an element receives messages.
 #[derive(Clone, Copy)]
 enum Taking {
-    /// At once.
+    /// As they arrive.
     All,
-    /// One message every so many cycles, of all lanes in turn.
+    /// One message every n cycles, from all lanes in turn.
     Slowly(u64),
-    /// Only what comes on this lane.
+    /// Only messages of this lane.
     Only(Lane),
 }
 
@@ -124,7 +123,7 @@ fn parcel(from: usize, to: usize, number: u32, bytes: u64) -> Parcel {
     Parcel { from: from as u16, to: to as u16, number, bytes }
 }
 
-/// Every element sends to every other, one message at a time, far apart. For each pair, how long it took.
+/// Every element sends to every other, one message at a time, far apart. Returns the latency for each pair.
 fn latencies(spec: NetworkSpec, elements: usize, bytes: u64) -> BTreeMap<(usize, usize), u64> {
     let mut plans: Vec<Plan> = vec![Vec::new(); elements];
     let sent_at = |from: usize, to: usize| 10 + 1000 * (from * elements + to) as u64;
@@ -151,7 +150,7 @@ fn a_message_takes_the_latency_of_every_switch_on_the_shorter_way_round_a_ring()
 
 #[test]
 fn a_message_takes_the_latency_of_every_switch_along_row_and_column_of_a_mesh() {
-    // The last row has two of four places.
+    // The last row has two of four switches.
     let latencies = latencies(spec(MESH), 14, 8);
     assert_eq!(latencies.len(), 14 * 13);
     for ((from, to), cycles) in latencies {
@@ -169,7 +168,7 @@ fn a_crossbar_takes_its_latency_and_a_bus_the_time_to_move_the_bytes() {
 
 #[test]
 fn between_switches_bytes_take_their_time() {
-    // Two wires, each for ceil(72 / 16) cycles, between three switches.
+    // Two wires, each for ceil(72 / 16) cycles, and three switches.
     let narrow = NetworkSpec { bytes_per_cycle: Some(16), ..spec(Topology::Ring) };
     assert_eq!(latencies(narrow, 12, 72)[&(0, 4)], 3 * 3 + 2 * 5);
     let plan = (0..200).map(|number| (0, Lane::Reply, parcel(0, 4, number, 72))).collect();
@@ -181,7 +180,7 @@ fn between_switches_bytes_take_their_time() {
 
 #[test]
 fn a_switch_links_all_its_ports_at_once() {
-    // Each element of a crossbar sends to the next: all of them at the same time, one message every three cycles.
+    // Each element of a crossbar sends to the next: all at the same time, one message every three cycles.
     let elements = 6;
     let plans = (0..elements).map(|from| {
         (0..100).map(|number| (0, Lane::Request, parcel(from, (from + 1) % elements, number, 8))).collect()
@@ -212,7 +211,7 @@ fn those_who_want_the_same_get_it_in_turn() {
     }
 }
 
-/// Everybody sends to anybody on any lane.
+/// Every element sends to random elements on random lanes.
 fn random_plans(elements: usize, messages: u32, seed: u128) -> Vec<Plan> {
     let mut random = Pcg64Mcg::new(seed);
     let mut below = move |most: u64| random.next_u64() % most;
@@ -232,7 +231,7 @@ fn random_plans(elements: usize, messages: u32, seed: u128) -> Vec<Plan> {
 fn nothing_is_lost_overtaken_or_stuck_in_the_smallest_queues() {
     for topology in ALL {
         for seed in 0..4 {
-            // A ring needs a place that is kept free.
+            // A ring needs one buffer more, which is kept free.
             let capacity = if topology == Topology::Ring { 2 } else { 1 };
             let narrow = NetworkSpec { topology, latency: Cycles(1 + seed % 2), capacity, bytes_per_cycle: Some(16) };
             let (elements, messages) = (11, 300);
@@ -255,8 +254,8 @@ fn nothing_is_lost_overtaken_or_stuck_in_the_smallest_queues() {
     }
 }
 
-/// Everybody sends half way round, all in one direction, as fast as possible: without a place that is kept free all would soon
-/// wait for each other.
+/// Every element sends half way round, all in one direction, as fast as possible. Without a free buffer, all messages
+/// would soon wait for each other.
 #[test]
 fn a_ring_full_of_messages_still_turns() {
     let elements = 12;

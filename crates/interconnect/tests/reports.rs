@@ -1,4 +1,4 @@
-//! Real circles through networks and links: the report on the deadlock shows them.
+//! Cyclic waits through networks and links: the report on the deadlock shows them.
 
 use engine::{Cycles, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, RunOptions, Scope, WaitReport};
 use interconnect::{ChannelSpec, FabricWire, Freight, NetworkSpec, Station, Topology, Wire, fabric, network};
@@ -18,7 +18,7 @@ impl Freight for Parcel {
 
 const PORT: PortSpec = PortSpec { capacity: 2, latency: Cycles(0), bytes_per_cycle: None };
 
-/// Elements that send to the next without end, and take what comes only then.
+/// An element that sends to the next 1000 times before it receives anything.
 fn element(number: u16, of: u16, scope: &Scope, out: Outlet<Parcel>, inlet: Inlet<Parcel>) {
     scope.serve("run", move |cx| async move {
         cx.takes(&inlet);

@@ -1,4 +1,4 @@
-//! Senders: what does not fit on the wire waits, and keeps its place.
+//! Senders: items that don't fit on the wire are queued and stay in order.
 
 use engine::{Cycles, Hertz, Lane, Model, Outcome, PortSpec, RunOptions};
 use interconnect::{Pending, Sender};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 const ITEMS: u32 = 60;
 
-/// Sends items, one every `gap` cycles, over a wire with room for two; `taken` at once are taken out every `pause` cycles. Says in
-/// which order they come.
+/// Sends items, one every `gap` cycles, over a wire with space for two. Every `pause` cycles, `taken` items are
+/// received. Returns the order of arrival.
 fn order(gap: u64, taken: usize, pause: u64) -> Vec<u32> {
     let mut model = Model::new();
     let clock = model.clock(Hertz::giga(1));

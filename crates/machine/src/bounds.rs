@@ -1,4 +1,5 @@
-//! What is bounded for a machine as a whole. Single values are bounded by their types ([`crate::values`]).
+//! Checks that concern a machine as a whole, such as the number of elements. The range of a single value is checked by
+//! its type ([`crate::values`]).
 
 use crate::{
     cpu_complex::Join,
@@ -12,15 +13,14 @@ use interconnect::{NetworkSpec, Topology};
 use mem::Bytes;
 use protocol::{Sharers, roles::BesideCpu};
 
-/// Caches that a directory can tell apart.
+/// Maximum number of caches that a directory can tell apart.
 const DIRECTORY: usize = Sharers::MOST;
 
-/// Bytes that all caches of a machine can hold together: the simulator has all of them in memory, some 200 bytes for each line of 64.
+/// Maximum capacity of all caches of a machine together. The simulator allocates about 200 bytes for each 64-byte line.
 const CACHES: u64 = 1 << 29;
-/// Elements that a cache or a memory can be wired to. Ways out have a number of 8 bits.
+/// Maximum number of elements that a cache or a memory can be wired to: output ports are numbered in 8 bits.
 const NEIGHBOURS: usize = 250;
 
-/// Checks what is bounded for the machine as a whole.
 pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> {
     protocol(machine, file)?;
     virtual_tags(machine, file)?;
@@ -31,7 +31,7 @@ pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> 
     directories(machine, file)
 }
 
-/// What the protocol needs.
+/// Checks that the machine has what its protocol needs.
 fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let name = machine.protocol.name;
     let reason = match () {
@@ -51,7 +51,7 @@ fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Err(file.wrong("", Some("protocol"), reason))
 }
 
-/// What virtual tags need.
+/// Checks that the machine supports virtual tags if it uses them.
 fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
     if machine.fbt.is_none() {
         return Ok(());
@@ -78,12 +78,12 @@ fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Err(file.wrong("gpu.l2", Some("tags"), reason))
 }
 
-/// Whether GPUs speak the protocol of a CPU's directory.
+/// Whether GPUs take part in the protocol of the CPU's directory.
 fn is_of_cpu(machine: &Machine) -> bool {
     machine.protocol.protocol.needs.cpu == BesideCpu::MustBeMember
 }
 
-/// Whether CPU and GPUs agree on where they meet.
+/// Checks that the CPU and the GPUs agree on the level at which they join.
 fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let (name, Some(complex)) = (machine.protocol.name, &machine.cpu) else { return Ok(()) };
     if is_of_cpu(machine) {
@@ -104,7 +104,7 @@ fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// Lines of other GPUs never take the last place.
+/// Checks that queues, MSHRs and ways suffice for several GPUs: lines of other GPUs never take the last entry.
 fn kept_back(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let several = machine.gpus > 1;
     let peers = machine.protocol.protocol.needs.peers && several;
@@ -120,7 +120,7 @@ fn kept_back(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// The bytes of all caches.
+/// Checks the total capacity of all caches.
 fn caches(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let Machine { gpus, arrays, banks, .. } = *machine;
     let count = |count: usize| format!("of which there are {count}");
@@ -155,7 +155,7 @@ fn caches(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// To how many others an element is wired.
+/// Checks the number of neighbours of each element.
 fn neighbours(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let Machine { gpus, arrays, banks, .. } = *machine;
     let direct = machine.network.is_none();
@@ -185,7 +185,7 @@ fn neighbours(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// How many elements there are, and how many a directory can tell apart.
+/// Checks the number of elements, and the number of caches that each directory has to tell apart.
 fn directories(machine: &Machine, file: &File) -> Result<(), MachineError> {
     if Numbers::new(machine).count() > MOST {
         let reason = format!(

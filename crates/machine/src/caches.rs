@@ -1,4 +1,4 @@
-//! Caches and wires as machine files describe them: the same keys wherever they stand.
+//! Caches and wires in machine files. The keys are equal for all caches and for all wires.
 
 use crate::{
     file::{File, MachineError},
@@ -27,12 +27,10 @@ pub(crate) struct CacheFile {
     tags: Option<OneOf<Tags>>,
 }
 
-/// By what a cache knows lines.
+/// The kind of address that a cache's tags hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tags {
-    /// By their place in memory.
     Physical,
-    /// By the names of programs.
     Virtual,
 }
 
@@ -48,7 +46,7 @@ impl Choice for Replacement {
     }
 }
 
-/// A cache of its own.
+/// Reads the section of a cache.
 pub(crate) fn cache(file: &mut File, path: &str) -> Result<CacheSpec, MachineError> {
     let of: CacheFile = file.section(path)?;
     let (mshrs, waiting) = (of.mshrs.count(), of.waiting.count());
@@ -67,7 +65,7 @@ pub(crate) fn cache(file: &mut File, path: &str) -> Result<CacheSpec, MachineErr
     })
 }
 
-/// By what the L2 of a GPU knows lines. First-level caches go by the same.
+/// Tags of a GPU's L2. First-level caches must use the same kind of address.
 pub(crate) fn tags(file: &File) -> Result<Tags, MachineError> {
     let said = |path: &str| match file.says(path, "tags") {
         true => file.key::<OneOf<Tags>>(path, "tags").map(|tags| Some(tags.0)),
@@ -88,7 +86,7 @@ pub(crate) fn tags(file: &File) -> Result<Tags, MachineError> {
     }
 }
 
-/// Of a cache, or of each bank of one.
+/// The shape of a cache, or of one bank of a banked cache.
 pub(crate) fn shape(
     file: &File,
     path: &str,
@@ -110,7 +108,7 @@ pub(crate) struct WireFile {
     bytes_per_cycle: Option<Positive>,
 }
 
-/// A wire along which the machine can be cut.
+/// Reads the section of a wire. Its latency is above zero, so that the model can be partitioned along it.
 pub(crate) fn wire(file: &mut File, path: &str) -> Result<LinkSpec, MachineError> {
     let wire: WireFile = file.section(path)?;
     let bytes_per_cycle = wire.bytes_per_cycle.map(Positive::get);

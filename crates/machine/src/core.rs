@@ -1,4 +1,4 @@
-//! A core as a machine file says in `[cpu.core]`; its functional units are those of [`CoreSpec::default`].
+//! A CPU core, section `[cpu.core]` of a machine file. Its functional units are those of [`CoreSpec::default`].
 
 use crate::{
     file::{Because, File, MachineError, join},
@@ -60,7 +60,7 @@ impl Choice for Predictor {
 }
 
 impl Predictor {
-    /// Which keys such a predictor goes by.
+    /// Keys of `[cpu.core]` that this predictor uses.
     fn uses(self) -> &'static [&'static str] {
         match self {
             Self::Perfect => &[],
@@ -85,7 +85,7 @@ impl Predictor {
     }
 }
 
-/// What a core has of everything.
+/// Reads the section of a core.
 pub fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
     idle_keys(file)?;
     let of: CoreFile = file.section(PATH)?;

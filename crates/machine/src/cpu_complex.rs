@@ -1,5 +1,5 @@
-//! A CPU beside the GPU, as a machine file says: `[cpu]` with its caches, and `[system]`, what CPU and GPU share
-//! (`[giles Fig. 3.2]`).
+//! A CPU beside the GPU: the sections `[cpu]` (cores and caches) and `[system]` (what CPU and GPU share) of a machine
+//! file (`[giles Fig. 3.2]`).
 
 use crate::{
     caches::{cache, wire},
@@ -22,60 +22,61 @@ use serde::{Deserialize, Deserializer, de};
 /// Cores with their caches, the last-level cache, and the way to memory.
 #[derive(Clone, Debug)]
 pub struct CpuComplex {
-    /// Of cores and their caches.
+    /// Clock of cores and their caches.
     pub clock: Hertz,
     pub cores: usize,
     pub core: CoreSpec,
     /// Hardware threads of each core.
     pub threads: usize,
-    /// What the kernel takes, and how long a thread runs while others wait for a core.
+    /// Costs of the kernel's services; `slice` is the time slice of a thread while other threads wait for a core.
     pub kernel: SystemSpec,
     pub slice: Time,
     pub l1d: CacheSpec,
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
-    /// A slice of the last-level cache; lines are dealt over the slices one by one.
+    /// One slice of the last-level cache. Consecutive lines lie in consecutive slices.
     pub l3: CacheSpec,
     pub slices: usize,
-    /// Of the network and the memory controllers.
+    /// Clock of the network and the memory controllers.
     pub system_clock: Hertz,
-    /// Between second-level caches, slices, the GPU's hub and the system agent.
+    /// Connects second-level caches, slices, the GPU's hub and the system agent.
     pub network: NetworkSpec,
-    /// From the GPU's L2 to the hub.
+    /// The link from the GPU's L2 to the hub.
     pub hub: LinkSpec,
     pub channels: Banks,
-    /// What translation takes a core, and a compute unit.
+    /// Address translation of a core and of a compute unit.
     pub core_mmu: Option<CoreMmu>,
     pub gpu_mmu: Option<GpuMmu>,
     pub join: Join,
-    /// Whether host and GPU use the same bytes; otherwise buffers are copied.
+    /// Whether host and GPU access the same buffers; otherwise buffers are copied.
     pub shared: bool,
-    /// The engine that copies, if cores do not.
+    /// The DMA engine that copies buffers; `None`: cores copy.
     pub dma: Option<DmaSpec>,
 }
 
 /// A DMA engine.
 #[derive(Clone, Copy, Debug)]
 pub struct DmaSpec {
-    /// Requests that can be under way.
+    /// Maximum requests in flight.
     pub outstanding: usize,
-    /// Each of the two caches through which it asks.
+    /// Spec of each of the engine's two caches.
     pub cache: CacheSpec,
 }
 
 impl CpuComplex {
-    /// Who has private caches over the last-level cache: cores, an IOMMU that reads page tables, and a DMA engine as the last.
+    /// Number of private cache stacks above the last-level cache: cores, the IOMMU if it reads page tables, and the DMA
+    /// engine, in this order.
     pub fn stacks(&self) -> usize {
         stacks(self.cores, self.gpu_mmu, self.dma)
     }
 
-    /// How lines are dealt over the slices of the last-level cache.
+    /// How lines are interleaved over the slices of the last-level cache.
     pub fn slices(&self) -> Banks {
         Banks { count: self.slices, interleave: Stride::of(LINE as u64) }
     }
 
-    /// Whether caches are flushed at the borders of kernels: where CPU and GPU meet only in memory, and where they use
-    /// addresses of their own (4.2).
+    /// Whether caches are flushed at kernel boundaries: where CPU and GPU join only in memory, or use separate buffers
+    /// (`[giles 4.2]`).
     pub fn flushes(&self) -> bool {
         self.join == Join::Memory || !self.shared
     }
@@ -86,12 +87,12 @@ fn stacks(cores: usize, gpu_mmu: Option<GpuMmu>, dma: Option<DmaSpec>) -> usize 
     cores + usize::from(iommu) + usize::from(dma.is_some())
 }
 
-/// Where the GPU's requests go.
+/// The level at which the GPU joins the CPU's memory system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// To the last-level cache, whose directory knows the GPU as one more core.
+    /// GPU requests go to the last-level cache, whose directory treats the GPU as one more core.
     LastLevel,
-    /// To memory, past the CPU's caches.
+    /// GPU requests go to memory, past the CPU's caches.
     Memory,
 }
 
@@ -101,7 +102,7 @@ impl Choice for Join {
     }
 }
 
-/// Whether host and GPU use the same bytes.
+/// Whether host and GPU access the same buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Buffers {
     Shared,
@@ -114,7 +115,7 @@ impl Choice for Buffers {
     }
 }
 
-/// Who copies.
+/// What executes copies between host buffers and GPU buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Copies {
     Core,
@@ -145,7 +146,7 @@ struct KernelFile {
     slice: Slice,
 }
 
-/// How long a thread runs while others wait for a core.
+/// Time slice of a thread while other threads wait for a core.
 struct Slice(Time);
 
 impl<'de> Deserialize<'de> for Slice {
@@ -178,7 +179,7 @@ struct DmaFile {
     latency: Number,
 }
 
-/// The complex, if the file has one; else what would belong to it has no effect.
+/// Reads the CPU complex if the file has one; otherwise marks its sections as having no effect.
 pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     if !file.founded("cpu") {
         let why = Because::new("cpu", "the machine has no CPU; a part gives it one (cpu.part)");
@@ -199,9 +200,9 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     l3.shape = l3.shape.of_share(slices.share(0));
     let dma = dma(file, system.copies.0)?;
     let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file)?);
-    // The hub and the system agent are two more.
+    // Two more stations: the hub and the system agent.
     let stations = stacks(cpu.cores.count(), gpu_mmu, dma) + slices.count + 2;
-    // Wires between caches and to memory hold and carry as much as those of the network.
+    // Wires between caches and to memory take their capacity and width from the network.
     let used = ["capacity", "bytes_per_cycle"];
     let Some(network) = network::network(file, "system.network", &used, stations)? else {
         return Err(file.wrong("system.network", Some("kind"), "must be a network: ring, crossbar, mesh or bus"));
@@ -235,7 +236,7 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     }))
 }
 
-/// The engine that copies, if cores do not.
+/// Reads the DMA engine if it executes copies.
 fn dma(file: &mut File, copies: Copies) -> Result<Option<DmaSpec>, MachineError> {
     let path = "system.dma";
     if copies == Copies::Core {

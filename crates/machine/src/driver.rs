@@ -1,5 +1,5 @@
-//! The GPUs' driver, as a machine file says in `[driver]`: where buffers lie, when bytes move, and what devices programs see. All of it can be left
-//! out, and options of the command go before it.
+//! The GPUs' driver, section `[driver]` of a machine file: where buffers lie, when bytes move, and which devices
+//! programs see. Every key is optional, and command-line options take precedence.
 
 use crate::{
     file::{File, MachineError},
@@ -12,20 +12,21 @@ use mem::Bytes;
 use os::opencl::{Blocks, Costs, PolicyKind, Settings, Spread};
 use serde::{Deserialize, Deserializer, de};
 
-/// How the driver is set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriverSpec {
     pub policy: Option<PolicyKind>,
     pub spread: Option<Spread>,
-    /// One device for each GPU, instead of one whose workgroups are dealt to all of them.
+    /// One OpenCL device per GPU, instead of one device whose workgroups are distributed over all GPUs.
     pub device_per_gpu: bool,
     pub blocks: Blocks,
-    /// What the driver takes to answer an access of the host to a page that it guards, and for each step of the search for it.
+    /// Time the driver takes to serve a host access to a guarded page; `search` is the time of each step of its block
+    /// search.
     pub fault: Option<Time>,
     pub search: Option<Time>,
 }
 
-/// Chosen here: what the native runtime takes until a signal has arrived and a block is open; and a miss in the host's caches.
+/// Defaults chosen here. `FAULT`: the native runtime's time from a fault until the signal has arrived and the block is
+/// open. `SEARCH`: one miss in the host's caches.
 const FAULT: Time = Time::micros(4);
 const SEARCH: Time = Time::nanos(100);
 
@@ -90,13 +91,13 @@ impl DriverSpec {
     }
 }
 
-/// What the driver of a program on a machine has to know of it.
+/// The facts of a machine that a program's driver needs.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverFacts {
     gpus: u32,
     compute_units: u32,
     costs: Costs,
-    /// The policy that is usual there.
+    /// The policy of the machine file, or else the machine's default.
     pub policy: PolicyKind,
     pub spec: DriverSpec,
 }
@@ -105,7 +106,7 @@ impl From<&Machine> for DriverFacts {
     fn from(machine: &Machine) -> Self {
         let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared && machine.fabric.is_none());
         let usual = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-        // Cores execute the driver's library, and engines move bytes: what that takes is the machine's.
+        // With a CPU, cores execute the driver's library and DMA engines move the bytes, so the model already times the call.
         let call = if machine.cpu.is_some() { Time::ZERO } else { machine.host.call };
         Self {
             gpus: machine.gpus as u32,

@@ -1,5 +1,5 @@
-//! What joins GPUs, stacks of memory and the host, as a machine file says in `[fabric]`; and in `[remote]` who asks for lines that lie in
-//! the memory of another GPU.
+//! The fabric that connects GPUs, memory stacks and the host (section `[fabric]` of a machine file), and which cache
+//! requests lines in another GPU's memory (section `[remote]`).
 
 use crate::{
     file::{Because, File, MachineError},
@@ -10,37 +10,38 @@ use engine::Time;
 use mem::Bytes;
 use serde::Deserialize;
 
-/// Wires between chips.
+/// Links between chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fabric {
     pub kind: Kind,
-    /// From one end to another, beside the time that bytes take to go onto wires.
+    /// From one end to another, without the serialisation time of the message.
     pub latency: Time,
-    /// Bytes a second, each way, of the wires of an end.
+    /// Bandwidth of an end's link, in bytes per second and direction.
     pub bandwidth: u64,
-    /// Bytes that each message has beside its own.
+    /// Bytes added to each message.
     pub header: u64,
-    /// Messages of each lane that the receiving end of a wire has room for.
+    /// Buffer space of a link's receiving end: messages per lane.
     pub credits: usize,
 }
 
-/// How ends are joined.
+/// Topology of the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// PCI Express: each end is wired to a switch. Shared: a bus that carries one message at a time.
+    /// PCI Express: each end is connected to a switch. `shared`: a bus that carries one message at a time.
     Tree { shared: bool },
-    /// NVLink: a wire for each two.
+    /// NVLink: one link for each pair of ends.
     PointToPoint,
-    /// A switch complex, which arbitrates at each of its outputs; it may have a bandwidth as a whole.
+    /// A switch complex that arbitrates at each of its outputs; `total` limits its aggregate bandwidth.
     Switch { total: Option<u64> },
 }
 
-/// Who asks for lines in the memory of another GPU.
+/// Which cache requests lines that lie in another GPU's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remote {
-    /// First-level caches ask the L2 of that GPU (RDMA).
+    /// First-level caches send requests to the L2 of that GPU (RDMA).
     L1,
-    /// The own L2 asks that GPU's memory (zero-copy), or, where the protocol has homes among L2s, its L2.
+    /// The requester's own L2 sends requests to that GPU's memory (zero-copy) or, if the protocol has homes among L2s,
+    /// to its L2.
     L2,
 }
 
@@ -82,13 +83,13 @@ pub(crate) struct RemoteFile {
     pub from: OneOf<Remote>,
 }
 
-/// Ends that a fabric can join, GPUs, stacks and the host together.
+/// Maximum number of ends: GPUs, stacks and the host together.
 pub(crate) const MOST_ENDS: usize = 64;
 
-/// The most bytes that a header can have.
+/// Maximum header size in bytes.
 const MOST_HEADER: u64 = 4096;
 
-/// The fabric, if the file has one.
+/// Reads the fabric if the file has one.
 pub(crate) fn fabric(file: &mut File) -> Result<Option<Fabric>, MachineError> {
     let path = "fabric";
     if !file.founded(path) {

@@ -1,7 +1,7 @@
-//! Machines: files that describe them, and the wiring that makes a system of one.
+//! Machine files, and the code that builds a running system from one.
 //!
-//! This is the only place where the parts of a system meet. A [`Machine`] is read from a TOML file and checked; it then lives as a
-//! [`Session`], an engine's model that runs in as many threads as are wanted and is given kernels to run.
+//! This is the only crate where the parts of a system meet. A [`Machine`] is read from a TOML file and checked. A
+//! [`Session`] is a built machine: an engine model that can run on several threads and executes kernels.
 #![forbid(unsafe_code)]
 
 mod bounds;

@@ -1,4 +1,5 @@
-//! What the wires of a fabric come to: lines that testers read from memories near and far, beside what the machine file implies.
+//! Measures a fabric's latency and bandwidth: testers read lines from near and far memories, and each result is set
+//! beside the value that the machine file implies.
 
 use crate::{
     build::{self, Agents, Memories},
@@ -14,7 +15,7 @@ use interconnect::HEADER;
 use mem::LINE;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that was measured.
+/// One measurement.
 #[derive(Clone, Debug)]
 pub struct LinkProbe {
     pub what: &'static str,
@@ -23,18 +24,19 @@ pub struct LinkProbe {
     pub measured: f64,
 }
 
-/// Lines that each tester reads in a short stream; long ones are twice as long, and what both have in common cancels out.
+/// Lines that each tester reads in a short stream. A long stream has twice as many; the difference of both cancels the
+/// start-up time.
 const LATENCY: u64 = 64;
 const BANDWIDTH: u64 = 256;
-/// Lines that a compute unit asks for at a time.
+/// Lines that a compute unit has in flight.
 const OUTSTANDING: usize = 64;
 
-/// Memory that holds nothing up: what is measured are wires.
+/// A memory that is never the bottleneck, so that the wires are measured.
 pub(crate) const AT_ONCE: Timing =
     Timing::Fixed(FixedSpec { latency: Cycles(100), interval: Cycles(1), outstanding: 4096 });
 
-/// Measures the fabric of a machine, which must have one, no CPU, and a protocol without logical time. Wires are measured with memories that
-/// hold nothing up, and without translation.
+/// Measures the fabric of a machine. The machine must have a fabric, no CPU, and a protocol without logical time. Wires
+/// are measured with memories that are never the bottleneck, and without translation.
 pub fn links(machine: &Machine) -> Result<Vec<LinkProbe>, Box<Outcome>> {
     let Some(fabric) = &machine.fabric else { return Ok(Vec::new()) };
     let mut wires = machine.clone();
@@ -44,7 +46,7 @@ pub fn links(machine: &Machine) -> Result<Vec<LinkProbe>, Box<Outcome>> {
     let local = machine.zones.iter().position(|zone| zone.place == Place::Gpu(0));
     let memory = local.unwrap_or(machine.zones.len() - 1);
     let others = 1..machine.gpus;
-    // Where the memory is the GPU's own, its engine reads it without the fabric.
+    // A GPU's own engine reads the GPU's memory without using the fabric.
     let near = local.map(|zone| streams.of_engine(1, zone));
     let far = streams.of_engine(0, memory);
     let alone = streams.of_gpus(
@@ -64,14 +66,15 @@ pub fn links(machine: &Machine) -> Result<Vec<LinkProbe>, Box<Outcome>> {
     add("lines over a wire", "GB/s", link.min(misses), gigabytes(machine, 1, took[alone]));
     if let Some(shared) = shared {
         let readers = if local.is_some() { others.len() } else { machine.gpus };
-        // Those who read one GPU's memory share its wires, unless each has one of its own; stacks have a wire each.
+        // GPUs that read one GPU's memory share its link, except in a point-to-point fabric. Each stack has a link of
+        // its own.
         let wires = match (fabric.kind, local) {
             (Kind::Tree { shared: true }, _) => 1,
             (Kind::PointToPoint, _) | (_, None) => readers,
             _ => 1,
         };
         let total = match fabric.kind {
-            // As a bus, it carries requests too.
+            // The total limits both directions together, as on a bus, so requests count as well.
             Kind::Switch { total: Some(total) } => {
                 payload(&Fabric { bandwidth: total, kind: Kind::Tree { shared: true }, ..*fabric })
             }
@@ -84,7 +87,7 @@ pub fn links(machine: &Machine) -> Result<Vec<LinkProbe>, Box<Outcome>> {
     Ok(probes)
 }
 
-/// What GPUs read from memories as they are.
+/// Measures what GPUs read from the memories as the machine file describes them.
 fn of_memories(
     machine: &Machine,
     link: f64,
@@ -115,14 +118,14 @@ fn of_memories(
     Ok(())
 }
 
-/// GB/s of all compute units of so many GPUs, if their streams took so many nanoseconds.
+/// Throughput in GB/s when all compute units of `gpus` GPUs finish their streams in `nanoseconds`.
 fn gigabytes(machine: &Machine, gpus: usize, nanoseconds: f64) -> f64 {
     (gpus * machine.compute_units()) as f64 * BANDWIDTH as f64 * LINE as f64 / nanoseconds
 }
 
-/// GB/s that a GPU can have under way if a line takes so many nanoseconds.
+/// Throughput in GB/s that a GPU's MSHRs allow at a given latency in nanoseconds.
 fn misses(machine: &Machine, latency: f64) -> f64 {
-    // With remote access by first-level caches these have misses of their own, and more of them.
+    // If first-level caches send the remote requests, their MSHRs are the limit.
     let lines = match machine.remote {
         Some(Remote::L1) => machine.compute_units() * machine.l1v.mshrs.min(OUTSTANDING),
         _ => machine.banks.count * machine.l2.mshrs,
@@ -130,9 +133,9 @@ fn misses(machine: &Machine, latency: f64) -> f64 {
     (lines * LINE) as f64 / latency
 }
 
-/// Nanoseconds that a request and a line take on the fabric.
+/// Nanoseconds that a request and its line spend on the fabric.
 pub(crate) fn there_and_back(fabric: &Fabric) -> f64 {
-    // How many channels bytes go onto, one after the other.
+    // Number of channels that serialise each message, one after the other.
     let channels = match fabric.kind {
         Kind::Tree { shared: true } | Kind::PointToPoint => 1.0,
         Kind::Tree { shared: false } | Kind::Switch { total: None } => 2.0,
@@ -142,29 +145,29 @@ pub(crate) fn there_and_back(fabric: &Fabric) -> f64 {
     2.0 * fabric.latency.0 as f64 / 1e6 + channels * bytes / fabric.bandwidth as f64 * 1e9
 }
 
-/// GB/s of lines that a channel carries; a bus carries what asks for them, too.
+/// GB/s of line data that a channel carries; on a bus the requests use bandwidth as well.
 fn payload(fabric: &Fabric) -> f64 {
     let (line, header) = (LINE as f64, (HEADER + fabric.header) as f64);
     let headers = if fabric.kind == (Kind::Tree { shared: true }) { 2.0 * header } else { header };
     fabric.bandwidth as f64 / 1e9 * line / (line + headers)
 }
 
-/// Streams that are to be run one after the other.
+/// Streams to run one after the other.
 struct Streams<'a> {
     machine: &'a Machine,
-    /// The first line that none has read, in every zone.
+    /// The first line, in every zone, that no stream reads.
     next: u64,
     all: Vec<[Stream; 2]>,
 }
 
 impl Streams<'_> {
-    /// One read after the other by the DMA engine of this number; says which stream it is.
+    /// A stream of dependent reads by this DMA engine. Returns the stream's index.
     fn of_engine(&mut self, engine: usize, zone: usize) -> usize {
         let tester = (self.machine.gpus, engine);
         self.add(&[tester], zone, LATENCY, 1)
     }
 
-    /// Reads of all compute units of these GPUs.
+    /// A stream of reads by all compute units of these GPUs. Returns the stream's index.
     fn of_gpus(&mut self, gpus: std::ops::Range<usize>, zone: usize) -> usize {
         let units = self.machine.compute_units();
         let testers: Vec<_> = gpus.flat_map(|gpu| (0..units).map(move |unit| (gpu, unit))).collect();
@@ -174,7 +177,7 @@ impl Streams<'_> {
     fn add(&mut self, testers: &[(usize, usize)], zone: usize, count: u64, outstanding: usize) -> usize {
         let base = zones::bases(&self.machine.zones)[zone];
         let stream = |count: u64| {
-            // Each reads lines in a row, and begins at another bank.
+            // Each tester reads consecutive lines and starts at a different bank.
             let (first, pitch) = (self.next, count + self.machine.banks.interleave.bytes() / LINE as u64);
             self.next += (pitch * testers.len() as u64).next_multiple_of(64 * 1024 / LINE as u64);
             let lines = |at: u64| Lines { first: base + (first + at * pitch) * LINE as u64, count, outstanding };
@@ -184,7 +187,7 @@ impl Streams<'_> {
         self.all.len() - 1
     }
 
-    /// What the second half of each long stream took, in nanoseconds.
+    /// The time of each long stream minus that of the short one, in nanoseconds.
     fn run(self) -> Result<Vec<f64>, Box<Outcome>> {
         let took: Arc<Mutex<Vec<Time>>> = Arc::default();
         let streams = self.all.into_iter().flatten().collect();

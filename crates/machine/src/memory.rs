@@ -1,5 +1,5 @@
-//! Memory as a machine file says: `[memory]` names its kind, `[memory.fixed]` and `[memory.dram]` have the parameters of each; so does
-//! `[gpu.memory]`, where GPUs have memories that are levels above it.
+//! Memory in machine files. `[memory]` names its kind; `[memory.fixed]` and `[memory.dram]` hold the parameters of each
+//! kind. `[gpu.memory]` has the same structure, for GPU memories that are levels above the main memory.
 
 use crate::{
     file::{Because, File, MachineError, join},
@@ -28,23 +28,22 @@ struct MemoryFile {
     interleave: Option<Interleaving>,
 }
 
-/// What `[memory]` says of a machine's memory.
 pub struct Described {
     pub timing: Timing,
     pub time_bits: Option<usize>,
     pub leases: Leases,
     pub acquires: Acquires,
     pub layout: Layout,
-    /// Whether a host outside keeps its programs in it.
+    /// Whether a host outside the machine keeps its programs in this memory.
     pub shared_with_host: bool,
 }
 
-/// What an acquire (a fence, a kernel's start) does where accesses have logical times.
+/// What an acquire (a fence or the start of a kernel) does in protocols with logical time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acquires {
-    /// It asks memory how late it is, and raises the time of caches.
+    /// The acquire asks memory for its latest time and advances the caches' clocks to it.
     Raise,
-    /// Caches forget what they hold.
+    /// Caches invalidate their lines.
     Forget,
 }
 
@@ -54,14 +53,14 @@ impl Choice for Acquires {
     }
 }
 
-/// How long lines may be read in logical time, after a read and after a write; none: as the protocol has it.
+/// Lease durations in logical time, for lines after a read and after a write; `None`: the protocol's default.
 #[derive(Clone, Copy)]
 pub struct Leases {
     pub read: Option<usize>,
     pub write: Option<usize>,
 }
 
-/// How the channels of a memory on a fabric are arranged, where a file says so.
+/// Arrangement of the channels of a memory on a fabric; `None`: the default.
 #[derive(Clone, Copy)]
 pub struct Layout {
     pub stacks: Option<Stacks>,
@@ -69,16 +68,16 @@ pub struct Layout {
     pub interleave: Option<Interleaving>,
 }
 
-/// Behind what `[memory]` lies.
+/// Where `[memory]` is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// The banks of GPUs' L2s.
+    /// Behind the L2 banks of the GPUs.
     L2,
-    /// A fabric, in stacks.
+    /// On a fabric, in stacks.
     Fabric,
-    /// The host's end of a fabric.
+    /// At the host's end of a fabric.
     Host,
-    /// The system agent of a CPU.
+    /// Behind the system agent of a CPU.
     Agent,
 }
 
@@ -88,7 +87,7 @@ impl Choice for Behind {
     }
 }
 
-/// A number of stacks, or "gpus": as many as there are GPUs.
+/// A number of stacks, or "gpus": one stack per GPU.
 #[derive(Clone, Copy)]
 pub struct Stacks(Option<usize>);
 
@@ -108,7 +107,7 @@ impl<'de> Deserialize<'de> for Stacks {
     }
 }
 
-/// What a memory is made of.
+/// The memory model.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Fixed,
@@ -165,7 +164,8 @@ struct TsuFile {
     ways: Positive<WIDE>,
 }
 
-/// The time-stamp unit behind each bank of an L2, in `[memory.tsu]`; none: one that knows every line, or the protocol has none.
+/// The time-stamp unit behind each L2 bank, section `[memory.tsu]`. `None`: the unit has an entry for every line, or
+/// the protocol has no such unit.
 pub fn tsu(file: &mut File, protocol: Protocol, banks: Banks) -> Result<Option<RoomSpec>, MachineError> {
     let path = "memory.tsu";
     if !protocol.has(Role::Home) || !protocol.seat(Role::Home).table().capabilities().forgets {
@@ -186,7 +186,7 @@ pub fn tsu(file: &mut File, protocol: Protocol, banks: Banks) -> Result<Option<R
     Ok(Some(RoomSpec { sets, ways, block: LINE as u64, share: banks.share(0) }))
 }
 
-/// The memory, which lies behind this.
+/// Reads `[memory]`; `behind` says where it is attached.
 pub fn described(file: &mut File, behind: Behind, cores: bool) -> Result<Described, MachineError> {
     let word = Behind::words().into_iter().find(|(_, other)| *other == behind).map_or("", |(word, _)| word);
     let (not_on_fabric, no_stacks) = (!matches!(behind, Behind::Fabric | Behind::Host), behind != Behind::Fabric);
@@ -229,7 +229,7 @@ pub fn described(file: &mut File, behind: Behind, cores: bool) -> Result<Describ
     })
 }
 
-/// The memory of a section whose kind is known; what belongs to the other kinds has no effect.
+/// Reads the parameters of one kind of memory, and marks those of the other kinds as having no effect.
 pub fn of_kind(file: &mut File, path: &str, kind: Kind) -> Result<Timing, MachineError> {
     let (fixed, dram, cause) = (join(path, "fixed"), join(path, "dram"), join(path, "kind"));
     match kind {

@@ -1,17 +1,18 @@
-//! The machine's memory and the host's, kept in step at the borders of kernels.
+//! Keeps the machine's memory and the host's memory in step at kernel boundaries.
 //!
-//! A host that does not run on the machine has memory of its own, at the same addresses. Before a kernel, what the host has
-//! changed in the regions that the kernel can reach goes over; after it, what the kernel has changed comes back. Both are
-//! compared page by page, so only what changed moves, and bytes that the host writes while the kernel runs stay.
+//! A host that does not run on the machine has memory of its own, at the same addresses. Before a kernel, bytes that
+//! the host has changed in the regions that the kernel can reach are copied to the machine; after it, bytes that the
+//! kernel has changed are copied back. Both directions compare page by page and copy only differences, so bytes that
+//! the host writes while the kernel runs are preserved.
 
 use crate::session::Session;
 use mem::{Bytes, LINE, PAGE, PhysAddr, VirtAddr};
 use std::ops::Range;
 
-/// Bytes that a kernel has changed: where they lie, and what they are now.
+/// Bytes that a kernel has changed: the address and the new bytes.
 pub type Changes = Vec<(VirtAddr, Vec<u8>)>;
 
-/// Takes what the host has changed over to the machine. `read` copies the host's bytes; where it can't, nothing goes over.
+/// Copies the host's changes to the machine. `read` copies the host's bytes; a page that it cannot read is skipped.
 pub fn push(session: &mut Session, regions: &[(VirtAddr, Bytes)], mut read: impl FnMut(VirtAddr, &mut [u8]) -> bool) {
     let (mut host, mut machine) = ([0; PAGE as usize], [0; PAGE as usize]);
     for (address, count) in pages(regions) {
@@ -26,7 +27,7 @@ pub fn push(session: &mut Session, regions: &[(VirtAddr, Bytes)], mut read: impl
     }
 }
 
-/// What the machine holds other than the host.
+/// Bytes in which the machine's memory differs from the host's, with the machine's values.
 pub fn pull(
     session: &Session,
     regions: &[(VirtAddr, Bytes)],
@@ -45,7 +46,7 @@ pub fn pull(
     changes
 }
 
-/// The pages of regions, and how many bytes of each belong to them.
+/// The pages of the regions, each with the number of its bytes that belong to a region.
 fn pages(regions: &[(VirtAddr, Bytes)]) -> impl Iterator<Item = (VirtAddr, usize)> {
     regions.iter().flat_map(|(base, size)| {
         let (mut at, end) = (base.0, base.0 + size.0);
@@ -57,7 +58,7 @@ fn pages(regions: &[(VirtAddr, Bytes)]) -> impl Iterator<Item = (VirtAddr, usize
     })
 }
 
-/// Where two pieces of memory differ: runs of bytes, with at least `gap` equal ones between any two.
+/// Where two byte slices differ: ranges with at least `gap` equal bytes between any two.
 fn runs(a: &[u8], b: &[u8], gap: usize) -> impl Iterator<Item = Range<usize>> {
     let (a, b) = if a == b { (&[][..], &[][..]) } else { (a, b) };
     let mut at = 0;

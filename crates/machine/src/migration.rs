@@ -1,4 +1,5 @@
-//! What it takes to move a page to a GPU that has accessed it, part by part, beside what the machine file implies.
+//! Measures the parts of a page migration to the GPU that accessed the page, each beside the value that the machine
+//! file implies.
 
 use crate::{
     build::{self, Agents, Memories},
@@ -15,9 +16,10 @@ use interconnect::HEADER;
 use mem::{LINE, PAGE};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Takes the migration of a page apart, on a machine that [moves pages](stress::moves_pages): from the host's memory, or that of all, which
-/// another GPU has used, to the GPU whose access faults. Memories hold nothing up. The driver's own work and its entry into the table
-/// take no time: that is software of a host outside.
+/// Measures each part of a page's migration, on a machine that [moves pages](stress::moves_pages). The page moves from
+/// the host's memory, or from a memory that all GPUs share and another GPU has used, to the GPU whose access faults.
+/// Memories are never the bottleneck. The driver's own work and its update of the page table take no time: they are
+/// software of a host outside the machine.
 pub fn migration(machine: &Machine) -> Result<Vec<LinkProbe>, Box<Outcome>> {
     let (Some(fabric), Some(mmu)) = (&machine.fabric, &machine.gpu_mmu) else { return Ok(Vec::new()) };
     if !stress::moves_pages(machine) {
@@ -61,12 +63,12 @@ fn cycles(count: Cycles, clock: Hertz) -> f64 {
     count.0 as f64 * 1e9 / clock.0 as f64
 }
 
-/// From a compute unit to the IOMMU, or back.
+/// From a compute unit to the IOMMU, or back, in nanoseconds.
 fn asks(mmu: &GpuMmu) -> f64 {
     mmu.shared.map_or(0.0, |shared| nanoseconds(shared.wire.latency)) + nanoseconds(mmu.iommu.wire.latency)
 }
 
-/// A question goes to the IOMMU, and a walk finds no page.
+/// The request travels to the IOMMU, and a walk finds no page.
 fn fault(mmu: &GpuMmu, clock: Hertz) -> f64 {
     let walk = match mmu.iommu.pages {
         Pages::Driver(walk) | Pages::Flat(walk) => walk,
@@ -75,7 +77,7 @@ fn fault(mmu: &GpuMmu, clock: Hertz) -> f64 {
     asks(mmu) + cycles(walk, clock)
 }
 
-/// Walkers forget, then the IOMMU's TLB, then those of GPUs at a time, then all MMUs.
+/// Shootdown order: the walkers, the IOMMU's TLB, the GPUs' shared TLBs in parallel, and all MMUs.
 fn forget(mmu: &GpuMmu, clock: Hertz) -> f64 {
     let tlb = mmu.iommu.tlb.map_or(Cycles(0), |tlb| tlb.shootdown);
     let shared = mmu.shared.map_or(Cycles(0), |shared| shared.tlb.shootdown);
@@ -84,34 +86,35 @@ fn forget(mmu: &GpuMmu, clock: Hertz) -> f64 {
     stages * 2.0 * nanoseconds(mmu.iommu.wire.latency) + busy.map(|part| cycles(part, clock)).iter().sum::<f64>()
 }
 
-/// First-level caches are told to write back and to forget, then, by way of one of them, the shared ones.
+/// First-level caches are told to write back and invalidate; after that the shared caches, by way of one first-level
+/// cache.
 fn give_up(machine: &Machine) -> f64 {
     let [unit, shared] = [machine.wires.dispatcher, machine.wires.l1_l2].map(|wire| nanoseconds(wire.latency));
     let look_up = cycles(machine.l1v.latency, machine.clock);
     4.0 * (2.0 * unit + look_up) + 2.0 * 2.0 * shared
 }
 
-/// What a transfer takes beside its bytes: its first line is read, and its last write is acknowledged over the fabric.
+/// A transfer's fixed cost: its first line is read, and its last write is acknowledged over the fabric.
 fn first(fabric: &Fabric) -> f64 {
     2.0 * nanoseconds(fabric.latency)
 }
 
-/// A page's lines on a channel; a bus carries their acknowledgements, too.
+/// Time of a page's lines on a channel; a bus carries the acknowledgements as well.
 fn page(fabric: &Fabric) -> f64 {
     let (line, header) = (LINE as f64, (HEADER + fabric.header) as f64);
     let headers = if fabric.kind == (Kind::Tree { shared: true }) { 2.0 * header } else { header };
     (PAGE / LINE as u64) as f64 * (line + headers) / fabric.bandwidth as f64 * 1e9
 }
 
-/// The IOMMU's answer, and a load of a line from the GPU's own memory behind its shared cache, or from one on the fabric.
+/// The IOMMU's answer, and a load from the GPU's own memory behind its shared cache, or from a memory on the fabric.
 fn again(machine: &Machine, fabric: &Fabric, mmu: &GpuMmu) -> f64 {
     let [shared, memory] = [machine.wires.l1_l2, machine.wires.l2_memory].map(|wire| nanoseconds(wire.latency));
     let own = machine.zones.iter().any(|zone| zone.place == Place::Gpu(0));
-    // At each end of the fabric there is a wire as between cache and memory.
+    // Each end of the fabric has a wire like the one between cache and memory.
     let below = if own { 2.0 * memory } else { there_and_back(fabric) + 4.0 * memory };
     let busy = cycles(Cycles(AT_ONCE_LATENCY + machine.l1v.latency.0), machine.clock);
     asks(mmu) + 2.0 * shared + below + busy
 }
 
-/// Of memories that hold nothing up.
+/// Latency of [`AT_ONCE`] memories, in cycles.
 const AT_ONCE_LATENCY: u64 = 100;

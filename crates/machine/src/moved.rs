@@ -1,13 +1,14 @@
-//! Bytes that went from one memory to another, or over the wires of a fabric: for which cause, and on which wire.
+//! Bytes moved between memories or over the links of a fabric, by cause and by link.
 
 use engine::{Statistics, Value};
 use std::collections::BTreeMap;
 
-/// What a message of a fabric is there for, as its wires count it, and as it is told.
+/// The causes of fabric messages: the name in the statistics, and the name in reports.
 const CAUSES: [(&str, &str); 4] =
     [("line", "remote line"), ("write", "remote write"), ("atomic", "remote atomic"), ("coherence", "coherence")];
 
-/// Bytes by cause: transfers as engines count them; lines and the like where they leave an end of the fabric, or on its bus.
+/// Bytes by cause. DMA engines count transfers; fabric messages are counted where they leave an end of the fabric, or
+/// on its bus.
 pub fn moved_by_cause(total: &Statistics) -> BTreeMap<String, u64> {
     let mut moved = BTreeMap::new();
     let mut add = |cause: &str, bytes: u64| {
@@ -33,7 +34,7 @@ pub fn moved_by_cause(total: &Statistics) -> BTreeMap<String, u64> {
     moved
 }
 
-/// Bytes on each wire of the fabric that has a bandwidth, by its name.
+/// Bytes on each link of the fabric that has a bandwidth, by the link's name.
 pub fn moved_by_link(total: &Statistics) -> BTreeMap<String, u64> {
     let is_wire = |path: &&String| {
         let node = path.rsplit_once('.').map_or("", |(node, _)| node);
@@ -43,7 +44,7 @@ pub fn moved_by_link(total: &Statistics) -> BTreeMap<String, u64> {
     wires.filter(|(_, bytes)| *bytes > 0).collect()
 }
 
-/// The bytes that a wire has counted, for a cause or in all.
+/// Bytes that a link has counted, for one cause or for all causes.
 fn bytes_of(total: &Statistics, path: &str, cause: Option<&str>) -> u64 {
     let Some(Value::Matrix { rows, columns, counts }) = total.0.get(path) else { return 0 };
     let Some(column) = columns.iter().position(|column| column == "bytes") else { return 0 };

@@ -1,4 +1,4 @@
-//! A network as a machine file says: `[gpu.network]`, `[system.network]`.
+//! A network in a machine file: `[gpu.network]` or `[system.network]`.
 
 use crate::{
     file::{Because, File, MachineError, join},
@@ -34,7 +34,7 @@ impl Choice for Kind {
 }
 
 impl Kind {
-    /// Which keys such a network goes by.
+    /// Keys that this kind of network uses.
     fn uses(self) -> &'static [&'static str] {
         match self {
             Kind::Direct => &[],
@@ -46,7 +46,8 @@ impl Kind {
     }
 }
 
-/// A network that joins this many stations; none if there is a wire for each pair. `used` are keys that other wires go by, too.
+/// Reads a network that connects this many stations; `None` if each pair has its own wire. `used` are keys that other
+/// wires use as well, so they always have an effect.
 pub fn network(
     file: &mut File,
     path: &str,

@@ -1,4 +1,4 @@
-//! How memory is organised: what `[memory]`, `[gpu.memory]`, `[fabric]` and `[remote]` come to together.
+//! The organisation of memory, derived from `[memory]`, `[gpu.memory]`, `[fabric]` and `[remote]` together.
 
 use crate::{
     cpu_complex::CpuComplex,
@@ -17,9 +17,8 @@ use protocol::{
     roles::{BesideCpu, Role, Sees},
 };
 
-/// The memories of a machine.
 pub(crate) struct Organisation {
-    /// Of `[memory]`.
+    /// Timing of `[memory]`.
     pub timing: Timing,
     pub time_bits: Option<usize>,
     pub leases: Leases,
@@ -28,20 +27,20 @@ pub(crate) struct Organisation {
     pub remote: Option<Remote>,
 }
 
-/// What a machine has beside its memories.
+/// The parts of a machine that its memories depend on.
 pub(crate) struct Around<'a> {
     pub protocol: Protocol,
     pub gpus: usize,
-    /// Of each GPU's L2.
+    /// Banks of each GPU's L2.
     pub banks: Banks,
     pub cpu: Option<&'a CpuComplex>,
     pub fabric: Option<&'a Fabric>,
 }
 
-/// Addresses are dealt by pages unless something else is said.
+/// Default interleaving of memory: by page.
 const PAGES: Stride = Stride::of(4096);
 
-/// What the file says of memories.
+/// Reads the sections about memory.
 pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organisation, MachineError> {
     let role = levels::role(file)?;
     if role == Some(GpuMemoryRole::Level) && !around.protocol.has(Role::GpuMemory) {
@@ -93,7 +92,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     let mut zones = vec![match (behind, around.cpu) {
         (Behind::L2, _) | (Behind::Agent, None) => one(place, timing, banks, 0, None),
         (Behind::Agent, Some(complex)) => one(place, timing, complex.channels, 0, None),
-        // A block lies behind one bank and one channel: both are dealt alike.
+        // A block must lie behind one bank and one channel, so both use the same interleaving.
         (Behind::Host, _) if on_levels => {
             let channels = host_channels(file, layout, banks)?;
             one(place, timing, Banks { count: channels, ..banks }, 0, None)
@@ -120,7 +119,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     Ok(Organisation { timing, time_bits, leases, acquires, zones, remote })
 }
 
-/// Whether a fabric goes with the rest.
+/// Checks that there is a fabric if GPU memories need one, and that the protocol permits a fabric.
 fn fits(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<(), MachineError> {
     let name = around.protocol.name;
     if around.fabric.is_none() {
@@ -140,7 +139,7 @@ fn fits(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result
     Err(file.wrong("", Some("protocol"), reason))
 }
 
-/// The channels of the host's memory below memories of GPUs, each with a directory of its own.
+/// Number of channels of the host's memory below GPU memories. Each channel has its own directory.
 fn host_channels(file: &File, layout: Layout, banks: Banks) -> Result<usize, MachineError> {
     let channels = layout.channels.map_or(1, Positive::count);
     if !banks.count.is_multiple_of(channels) {
@@ -155,7 +154,7 @@ fn host_channels(file: &File, layout: Layout, banks: Banks) -> Result<usize, Mac
     Ok(channels)
 }
 
-/// Behind what `[memory]` lies.
+/// Where `[memory]` is attached.
 fn behind(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<Behind, MachineError> {
     let on_fabric = around.fabric.is_some();
     let usual = match role {
@@ -182,7 +181,7 @@ fn behind(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Resu
     Err(file.wrong("memory", Some("behind"), format!("{reason}; set it to \"{word}\", or leave it out")))
 }
 
-/// Who asks for lines in another GPU's memory; none if there is no such memory.
+/// Which cache requests lines in another GPU's memory; `None` if GPUs have no memories of their own.
 fn remote(file: &mut File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<Option<Remote>, MachineError> {
     let path = "remote";
     let why = match role {

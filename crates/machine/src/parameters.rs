@@ -1,4 +1,4 @@
-//! Every parameter of a machine: its value, where it was said, and the comment there, which names its source.
+//! Every parameter of a machine: its value, where it was set, and the comment there, which names its source.
 
 use crate::file::{File, Layer, join};
 use serde::Serialize;
@@ -11,17 +11,17 @@ pub struct Parameter {
     /// `gpu.l2`; empty for the root.
     pub section: String,
     pub key: String,
-    /// As it is written, without quotes.
+    /// The value as written, without quotes.
     pub value: String,
-    /// File and line, or the `--set`.
+    /// Where it was set: file and line, or the `--set` option.
     pub place: String,
-    /// What the file says about it: its source, often its unit.
+    /// The file's comment on it: its source, often its unit.
     pub comment: String,
-    /// Why it has no effect on the machine, if it has none. Known once the machine has been read.
+    /// Why the parameter has no effect on this machine; `None` if it has one. Known after the machine has been read.
     pub without_effect: Option<String>,
 }
 
-/// What files say about a section, or about all of themselves.
+/// The comments of a file about a section or about the whole file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     pub about: String,
@@ -29,7 +29,7 @@ pub struct Remark {
 }
 
 impl File {
-    /// Every parameter: the machine's own, then section by section, in the order in which the files name them.
+    /// Every parameter: those of the root first, then section by section, in the order of the files.
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut found = Vec::new();
         collect(&self.table, "", &mut |section, key, value| {
@@ -56,7 +56,7 @@ impl File {
         found.into_iter().map(|(_, parameter)| parameter).collect()
     }
 
-    /// What the files say about sections, and at their beginning about themselves and their sources.
+    /// The comments at the head of each file and above its sections.
     pub fn remarks(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for layer in &self.layers {
@@ -75,7 +75,7 @@ impl File {
         remarks
     }
 
-    /// Where a key was said last, and the comment there.
+    /// Where a key was set last, and the comment there.
     fn said(&self, section: &str, key: &str) -> (String, String) {
         let place = self.place(section, Some(key));
         let line = |layer: &Layer| {
@@ -97,7 +97,7 @@ fn collect(table: &Table, section: &str, f: &mut impl FnMut(&str, &str, &Value))
     }
 }
 
-/// What stands behind the `#` of a line that is not part of a text.
+/// The text after a line's `#`, if the `#` is not inside a string.
 fn comment(line: &str) -> &str {
     let mut quoted = false;
     for (at, c) in line.char_indices() {

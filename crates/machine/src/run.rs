@@ -1,4 +1,4 @@
-//! A whole program on a machine: host code on its cores or outside of it, kernels in time.
+//! Runs a whole program on a machine: host code on its cores or on a host outside it, with timed kernels.
 
 use crate::{
     build::{self, Agents, Memories},
@@ -20,20 +20,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Makes the process, whose driver is given the GPUs, and says where that counts what they do.
+/// Creates the process with a driver for these GPUs; also returns the record of what the GPUs do.
 type Make = Box<dyn FnOnce(&ModelGpus) -> Result<(Process, Rc<RefCell<Usage>>), StartError> + Send>;
 
-/// A program that is to be started once the machine is built.
+/// A program to start once the machine is built.
 pub(crate) struct Start {
     make: Make,
     refused: Arc<Mutex<Option<StartError>>>,
-    /// Where its part in time begins.
+    /// Where the timed part begins.
     pub forward: Option<FastForward>,
     pub finish: Arc<Mutex<Option<Finish>>>,
 }
 
 impl Start {
-    /// The process; none if it can't be started. Then [`run`] returns the reason, and the machine must not be built.
+    /// The process; `None` if it can't be started. In that case [`run`] returns the reason and no machine is built.
     pub fn process(self, gpus: &ModelGpus) -> Option<(Process, Rc<RefCell<Usage>>)> {
         match (self.make)(gpus) {
             Ok(process) => Some(process),
@@ -45,10 +45,10 @@ impl Start {
     }
 }
 
-/// The context whose end is the program's.
+/// Name of the context that ends with the program.
 pub(crate) const PROGRAM: &str = "program";
 
-/// Runs a program on a machine. If all hardware is at rest and the program waits for ever, it is the program that has a deadlock.
+/// Runs a program on a machine. If all hardware is idle and the program still waits, the program has a deadlock.
 pub fn run(
     machine: &Machine,
     options: &Options,
@@ -60,7 +60,7 @@ pub fn run(
     let memories = Memories::new(machine);
     let kept = options.check.then(Kept::default);
     let mut run = build::build(machine, &memories, kept.clone(), Agents::Program(start)).run(&run_options(options));
-    // Where nothing but devices uses memory, all that was written has reached it in the end.
+    // If only devices use memory, every write has reached memory at the end of the run.
     let of_devices = machine.cpu.is_none() && machine.fabric.is_none();
     if run.outcome == Outcome::Finished
         && let Some(Err(message)) = kept.filter(|_| of_devices).map(|kept| kept.compare(&memories.all()))

@@ -1,6 +1,7 @@
-//! A machine whose host only sets the stage: buffers and arguments lie in the memory of a functional GPU.
+//! A machine whose host only sets up kernels: buffers and arguments lie in the memory of a functional GPU.
 //!
-//! That memory and the machine's are kept in step, as those of a program and its machine are; the host itself takes no time.
+//! That memory and the machine's memory are kept in step at kernel boundaries, as for any host outside the machine. The
+//! host itself takes no simulated time.
 
 use crate::{
     memory_sync,
@@ -17,14 +18,14 @@ use mem::{Bytes, VirtAddr};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A machine, and the stage for its kernels.
+/// A machine, and the set-up of its kernels.
 pub struct RustHost {
     session: Session,
-    /// Wavefronts that can be under way at a time.
+    /// Maximum wavefronts in flight.
     wavefronts: u64,
 }
 
-/// Why a kernel has not come to its end.
+/// Why a kernel did not complete.
 #[derive(Debug, Error)]
 pub enum RustHostError {
     #[error(transparent)]
@@ -38,7 +39,7 @@ impl RustHost {
         Self { session: Session::start(machine, options), wavefronts: machine.wavefronts() }
     }
 
-    /// Runs a kernel as soon as the one before has ended, on what lies in the memory of `gpu`, and leaves its results there.
+    /// Runs a kernel after the one before has ended. It works on the memory of `gpu` and leaves its results there.
     pub fn launch(&mut self, gpu: &mut Gpu, program: &Program, dispatch: Dispatch) -> Result<Ended, RustHostError> {
         let places = gpu.stage(program, &dispatch, self.wavefronts)?;
         let code = Arc::clone(program.code_of(dispatch.kernel())?);
@@ -58,7 +59,6 @@ impl RustHost {
         Ok(ended)
     }
 
-    /// Ends the run.
     pub fn finish(self) -> Run {
         self.session.finish()
     }

@@ -1,9 +1,9 @@
-//! A machine that is given work by a host outside of it.
+//! A machine that executes kernels for a host outside it.
 //!
-//! It lives as long as a program does: caches keep what they hold from one kernel to the next. The model runs in threads of
-//! its own. When its front end has nothing to do it waits, in the host's time and not in simulated time, for the next
-//! command; everything in the machine is at rest then, so the host may look at its memory and change it. What the machine
-//! does depends on the commands and their simulated times only.
+//! The machine lives as long as the host's program: caches keep their lines from one kernel to the next. The model runs
+//! on its own threads. When the front end is idle it waits for the next command in the host's time, not in simulated
+//! time. The whole machine is then at rest, so the host may read and write its memory. The machine's behaviour depends
+//! only on the commands and their simulated times.
 
 use crate::{
     build::{self, Agents, Memories},
@@ -28,89 +28,88 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// How a machine is run.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Threads to run in; none are as good as one. The result does not depend on it.
+    /// Number of threads; 0 means 1. Results do not depend on it.
     pub threads: usize,
     /// Compare every read with the golden image.
     pub check: bool,
-    /// The trace to be taken.
+    /// The trace to record.
     pub trace: Option<TraceSpec>,
-    /// When the run ends if it is not over before.
+    /// Simulated time at which the run is stopped, if it is not over before.
     pub until: Option<Time>,
-    /// Where the program's part in time begins; none: with its first instruction.
+    /// Where the timed part of the program begins; `None`: at its first instruction.
     pub forward: Option<FastForward>,
-    /// To watch and stop the run from outside.
+    /// Observes and stops the run from outside.
     pub monitor: Monitor,
-    /// Numbers of threads of which the run is to tell how much faster than one they could be at most.
+    /// Thread counts for which the run reports an upper bound of the speed-up over one thread.
     pub scaling: Vec<usize>,
 }
 
-/// A kernel that is to run, its workgroups dealt over all GPUs in turn.
+/// A kernel to run. Its workgroups are distributed over all GPUs in turn.
 pub struct Launch {
     pub kernel: Kernel,
-    /// What it may touch.
+    /// The memory regions that the kernel may access.
     pub map: Arc<AddressMap>,
-    /// When the front end is given the command; in the past: at once.
+    /// When the front end receives the command; a time in the past means now.
     pub at: Time,
 }
 
-/// The region of the statistics in which caches are warmed, which is not measured. No kernel has this name.
+/// Name of the statistics region that warms the caches and is not measured. No kernel has this name.
 pub const WARM_UP: &str = "warm-up";
 
-/// When a kernel was started, and when everything it wrote was where the host can see it.
+/// When a kernel was started, and when all its writes were visible to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub start: Time,
     pub end: Time,
 }
 
-/// The run has come to an end before the kernel has.
+/// The run ended before the kernel did.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the machine did not come to the kernel's end: {0}")]
 pub struct Broken(pub Box<Outcome>);
 
-/// What the front end is told.
+/// A command to the front end.
 pub(crate) struct Command {
     launch: Launch,
-    /// What the host has written since the last one, for whoever checks the run.
+    /// What the host has written since the last command, for the golden image.
     written: Vec<(LineAddr, Block<LINE>)>,
-    /// Whether it has written anything.
+    /// Whether caches must invalidate lines because the host has changed them.
     forget: bool,
 }
 
-/// The machine's side of the host.
+/// The machine's side of the connection to the host.
 pub(crate) struct Host {
     pub commands: Receiver<Command>,
     pub ended: Sender<Ended>,
     pub front_end: FrontEnd,
-    /// Advanced when a kernel is over.
+    /// Advanced when a kernel has ended.
     pub over: EventCount,
     pub observer: Option<Reporter>,
 }
 
-/// A machine at rest, or (while [`Session::launch`] is called) at work.
+/// A machine that is idle between calls of [`Session::launch`].
 pub struct Session {
     commands: Option<Sender<Command>>,
     ended: Receiver<Ended>,
     thread: Option<JoinHandle<Run>>,
-    /// The run, if it is over already.
+    /// The run, if it is already over.
     over: Option<Run>,
     memories: Memories,
     check: Option<Kept>,
     written: Vec<(LineAddr, Block<LINE>)>,
     changed: bool,
-    /// What kernels so far could touch, and caches may hold.
+    /// Regions that kernels could access so far, whose lines caches may hold.
     touched: Touched,
 }
 
-/// A machine is stuck when its elements have run this many times since an instruction was last issued, a request of one answered,
-/// or a line flushed. Each of these is followed by a bounded amount of work, which is much less even in the largest machines, and
-/// waiting, however long, is no work.
+/// Watchdog limit: the run is stuck if its elements have been stepped this many times since an instruction was issued,
+/// a request answered or a line flushed. Each of these events causes a bounded amount of work, far below this limit
+/// even in the largest machines. Waiting takes no steps, however long it lasts.
 const STUCK: u64 = 10_000_000;
 
-/// How the engine is to run a machine.
+/// The engine's options for running a machine.
 pub(crate) fn run_options(options: &Options) -> RunOptions {
     RunOptions {
         threads: options.threads.max(1),
@@ -123,12 +122,12 @@ pub(crate) fn run_options(options: &Options) -> RunOptions {
     }
 }
 
-/// Why some machines run programs only.
+/// Why some machines can run only whole programs.
 const COPIES: &str = "GPUs of this machine keep copies of the host's memory, which only the driver of a program takes back: run a program \
                       (`cohesim run`) instead of a kernel by itself";
 
 impl Session {
-    /// Builds the machine; its memory is empty.
+    /// Builds the machine, with empty memory.
     pub fn start(machine: &Machine, options: &Options) -> Self {
         let (commands, obeyed) = mpsc::channel();
         let (tell, ended) = mpsc::channel();
@@ -160,7 +159,7 @@ impl Session {
         }
     }
 
-    /// Runs a kernel to its end.
+    /// Runs a kernel to completion.
     pub fn launch(&mut self, launch: Launch) -> Result<Ended, Broken> {
         let (written, forget) = (std::mem::take(&mut self.written), std::mem::take(&mut self.changed));
         launch.map.regions().for_each(|(start, end)| self.touched.add(start, end));
@@ -177,7 +176,8 @@ impl Session {
         self.memories.read(address, bytes);
     }
 
-    /// Copies bytes into the machine's memory. If caches may hold what was there they forget it before the next kernel starts.
+    /// Copies bytes into the machine's memory. Caches that may hold these lines invalidate them before the next kernel
+    /// starts.
     pub fn write(&mut self, address: PhysAddr, bytes: &[u8]) {
         self.memories.write(address, bytes);
         self.changed |= self.touched.meets(address.0, address.0 + bytes.len() as u64);
@@ -186,12 +186,11 @@ impl Session {
         }
     }
 
-    /// Everything the machine's memory holds.
+    /// The contents of the machine's memory.
     pub fn memory(&self) -> Frames {
         self.memories.all()
     }
 
-    /// Ends the run.
     pub fn finish(mut self) -> Run {
         let mut run = self.join().clone();
         if run.outcome == Outcome::Finished
@@ -223,7 +222,7 @@ impl Drop for Session {
     }
 }
 
-/// The run of a machine for which there is no thread.
+/// The result of a run that never started.
 fn refused(message: String) -> Run {
     let outcome = Outcome::Failed { time: Time::ZERO, context: "host".to_owned(), message };
     Run {
@@ -237,7 +236,7 @@ fn refused(message: String) -> Run {
     }
 }
 
-/// Ranges of addresses: their starts, and their ends.
+/// Address ranges: start to end.
 #[derive(Default)]
 struct Touched(BTreeMap<u64, u64>);
 
@@ -251,7 +250,7 @@ impl Touched {
         self.0.insert(low, high);
     }
 
-    /// Whether a line of these bytes lies in any range.
+    /// Whether any line that these bytes touch overlaps a range.
     fn meets(&self, start: u64, end: u64) -> bool {
         let line = LINE as u64;
         let (start, end) = (start / line * line, end.next_multiple_of(line));
@@ -259,7 +258,7 @@ impl Touched {
     }
 }
 
-/// Bytes cut at the borders of lines.
+/// The bytes, split at line boundaries.
 fn lines(address: PhysAddr, bytes: &[u8]) -> impl Iterator<Item = (LineAddr, Block<LINE>)> {
     let first = address.0 / LINE as u64 * LINE as u64;
     (first..address.0 + bytes.len() as u64).step_by(LINE).map(move |line| {
@@ -272,7 +271,7 @@ fn lines(address: PhysAddr, bytes: &[u8]) -> impl Iterator<Item = (LineAddr, Blo
 }
 
 impl Host {
-    /// Has kernels run, one at a time.
+    /// Executes kernels, one at a time.
     pub async fn run(self, cx: Context) {
         let mut launched = 0;
         while let Ok(Command { launch, written, forget }) = self.commands.recv() {
@@ -316,7 +315,7 @@ impl Host {
     }
 }
 
-/// Lets simulated time pass.
+/// Waits until this simulated time.
 async fn wait_until(at: Time, cx: &Context) {
     let cycles = cx.cycle_at(at).0.saturating_sub(cx.now().0);
     if cycles > 0 {

@@ -1,5 +1,5 @@
-//! What translation takes, as a machine file says: `[cpu.mmu]` of each core, `[gpu.mmu]` of each compute unit, `[gpu.l2_tlb]`
-//! of each GPU, and `[system.iommu]`, whom these ask (`[giles 3.2.4 and 3.2.7]`).
+//! Address translation in machine files: `[cpu.mmu]` of each core, `[gpu.mmu]` of each compute unit, `[gpu.l2_tlb]` of
+//! each GPU, and `[system.iommu]`, which serves the GPUs (`[giles 3.2.4 and 3.2.7]`).
 
 use crate::{
     caches::{self, CacheFile},
@@ -13,19 +13,19 @@ use mem::{Bytes, LINE};
 use serde::Deserialize;
 use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
-/// How pages are found.
+/// How page walks are modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// Walkers read the tables, with a cache of upper levels.
+    /// Walkers read the page tables from memory, with an optional cache of the upper levels.
     Tables { page_walk_cache: Option<TlbSpec> },
-    /// It takes so long.
+    /// Each walk takes this fixed time.
     Flat(Cycles),
-    /// It takes so long to look into tables that the driver of the GPUs keeps, one for each of them; a page that is not there is a fault,
-    /// which the driver answers.
+    /// Each walk takes this fixed time and looks into tables that the GPUs' driver keeps, one per GPU. A missing page
+    /// is a fault, which the driver serves.
     Driver(Cycles),
 }
 
-/// Of a core. Without one, translation takes no time.
+/// Translation of a core. Without it, translation takes no time.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreMmu {
     pub tlb: TlbSpec,
@@ -34,12 +34,12 @@ pub struct CoreMmu {
     pub pages: Pages,
 }
 
-/// Of all compute units, and whom they ask. Without one, translation takes no time.
+/// Translation of all compute units, and the IOMMU that serves them. Without it, translation takes no time.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuMmu {
     pub tlb: TlbSpec,
     pub mmu: MmuSpec,
-    /// A second level that the compute units of a GPU share, if there is one.
+    /// A second-level TLB that the compute units of a GPU share.
     pub shared: Option<GpuTlb>,
     pub iommu: Iommu,
 }
@@ -47,44 +47,44 @@ pub struct GpuMmu {
 /// The second-level TLB of a GPU, between its compute units and the IOMMU.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuTlb {
-    /// From each compute unit, and back.
+    /// The link to each compute unit.
     pub wire: LinkSpec,
     pub tlb: SharedTlbSpec,
 }
 
-/// At the hub, for all GPUs.
+/// The IOMMU at the hub, for all GPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct Iommu {
-    /// From each compute unit, or from the second-level TLB of each GPU, and back.
+    /// The link to each compute unit, or to the second-level TLB of each GPU.
     pub wire: LinkSpec,
     /// Its own TLB, if it has one.
     pub tlb: Option<SharedTlbSpec>,
     pub walkers: WalkersSpec,
     pub pages: Pages,
-    /// Through which its walkers read the tables, if they do.
+    /// The cache through which its walkers read the tables, if they do.
     pub cache: CacheSpec,
 }
 
 impl Iommu {
-    /// Whether a page that is not there is a fault, which the driver answers.
+    /// Whether a missing page is a fault that the driver serves.
     pub fn faults(&self) -> bool {
         matches!(self.pages, Pages::Driver(_))
     }
 
-    /// Whether it reads memory, as a core does.
+    /// Whether its walkers read page tables from memory.
     pub fn reads(&self) -> bool {
         matches!(self.pages, Pages::Tables { .. })
     }
 }
 
-/// The cache of an IOMMU that reads nothing: of a line.
+/// The unused one-line cache of an IOMMU that reads no memory.
 fn no_cache() -> CacheSpec {
     let shape = Shape::new(Bytes(LINE as u64), 1).expect("a line makes a set of one way");
     let (mshrs, waiting, join_queue, write_back_queue) = (1, 1, 1, 1);
     CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency: Cycles(0), ports: 1 }
 }
 
-/// How pages are found, as a file says it.
+/// The words for `kind` in `[cpu.mmu]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Tables,
@@ -98,7 +98,7 @@ impl Choice for Kind {
     }
 }
 
-/// The same for an IOMMU, which is there to find pages.
+/// The words for `kind` in `[system.iommu]`, which always translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IommuKind {
     Tables,
@@ -112,12 +112,12 @@ impl Choice for IommuKind {
     }
 }
 
-/// A section that has sections only.
+/// A section that has only subsections, no keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Whom compute units ask.
+/// The words for `kind` in `[gpu.mmu]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GpuKind {
     Iommu,
@@ -186,7 +186,7 @@ struct IommuFile {
     shootdown: Number,
 }
 
-/// Of cores; `None` if the file says that it takes no time.
+/// Reads the translation of cores; `None` if the file says that it takes no time.
 pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     let path = "cpu.mmu";
     if file.has(path) {
@@ -216,7 +216,7 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     }))
 }
 
-/// Of compute units; `None` if the file says that it takes no time.
+/// Reads the translation of compute units; `None` if the file says that it takes no time.
 pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
     let path = "gpu.mmu";
     if file.has(path) && file.key::<OneOf<GpuKind>>(path, "kind")?.0 == GpuKind::None {
@@ -243,7 +243,7 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
     Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file)? }))
 }
 
-/// The second-level TLB of each GPU, if the file has one.
+/// Reads the second-level TLB of each GPU, if the file has one.
 fn second_level(file: &mut File) -> Result<Option<GpuTlb>, MachineError> {
     let path = "gpu.l2_tlb";
     if !file.has(path) {
@@ -258,11 +258,11 @@ fn second_level(file: &mut File) -> Result<Option<GpuTlb>, MachineError> {
     }))
 }
 
-/// A forward-backward table, and whom it asks for pages.
+/// A forward-backward table, and the IOMMU that serves its misses.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuFbt {
     pub spec: FbtSpec,
-    /// From a bank of the L2, and from it to first-level caches.
+    /// The link from an L2 bank to the table, and from the table to first-level caches.
     pub wire: LinkSpec,
     pub iommu: Iommu,
 }
@@ -278,7 +278,7 @@ struct FbtFile {
     second_level: bool,
 }
 
-/// The forward-backward table of a GPU whose second-level cache has virtual tags. Without such tags it has no effect.
+/// Reads the forward-backward table of a GPU whose L2 has virtual tags. Without virtual tags the section has no effect.
 pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result<Option<GpuFbt>, MachineError> {
     let path = "gpu.fbt";
     if is_virtual && cpu {
@@ -313,7 +313,7 @@ pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result
     }))
 }
 
-/// Of compute units of a machine without a CPU, which has no page tables to be read.
+/// Reads the translation of compute units in a machine without a CPU, which has no page tables in memory.
 pub fn without_cpu(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
     if !file.founded("gpu.mmu") {
         return Ok(None);
@@ -376,19 +376,19 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
     })
 }
 
-/// Of the two ways in which pages are found, what belongs to the other has no effect.
+/// Marks the key of the other kind of page walk as having no effect.
 fn idle_pages(file: &mut File, path: &str, flat: bool) {
     let (key, kind, other) = if flat { ("page_walk_cache", "flat", "tables") } else { ("flat", "tables", "flat") };
     file.idle(&join(path, key), &Because::value(&join(path, "kind"), kind, &[other]));
 }
 
-/// Ways of a TLB without limit have no effect.
+/// Marks the ways of an unlimited TLB as having no effect.
 fn idle_ways(file: &mut File, path: &str) {
     let entries = join(path, "entries");
     file.idle(&join(path, "ways"), &Because::new(&entries, format!("{entries} is infinite")));
 }
 
-/// A TLB that may have no limit.
+/// A TLB whose number of entries may be unlimited.
 fn limited(file: &File, path: &str, (entries, ways): (Option<usize>, usize)) -> Result<TlbSpec, MachineError> {
     entries.map_or(Ok(TlbSpec::UNLIMITED), |entries| tlb(file, path, (entries, ways)))
 }
@@ -397,12 +397,12 @@ fn tlb(file: &File, path: &str, (entries, ways): (usize, usize)) -> Result<TlbSp
     TlbSpec::new(entries, ways).map_err(|error| file.wrong(path, Some("entries"), error.to_string()))
 }
 
-/// As many pages wait for a walker as there are walkers.
+/// The queue has as many entries as there are walkers.
 fn walkers(walkers: usize, shootdown: Cycles) -> WalkersSpec {
     WalkersSpec { walkers, queue: walkers, shootdown }
 }
 
-/// Walkers with a cache of upper levels, fully associative as those are few; of no entries: none.
+/// Walkers with a fully associative cache of upper levels; 0 entries: no cache.
 fn tables(file: &File, path: &str, entries: usize) -> Result<Pages, MachineError> {
     let cache = (entries > 0).then(|| TlbSpec::new(entries, entries)).transpose();
     let page_walk_cache = cache.map_err(|error| file.wrong(path, Some("page_walk_cache"), error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Numbers with units, as people write them in machine files.
+//! Numbers with units in machine files.
 
 use engine::{Hertz, Time};
 use mem::Bytes;
@@ -17,18 +17,18 @@ pub struct Frequency(pub Hertz);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duration(pub Time);
 
-/// `"12 GB/s"`: bytes a second.
+/// `"12 GB/s"`: bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(pub Bytes);
 
 const RATES: &[(&str, u64)] = &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("B/s", 1)];
 const SIZES: &[(&str, u64)] = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
 const FREQUENCIES: &[(&str, u64)] = &[("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1000), ("Hz", 1)];
-/// In femtoseconds.
+/// Units of time, in femtoseconds.
 const TIMES: &[(&str, u64)] =
     &[("ps", 1000), ("ns", 1_000_000), ("us", 1_000_000_000), ("ms", 1_000_000_000_000), ("fs", 1)];
 
-/// Beyond these nothing is meant, and sums of them might not fit a number.
+/// Upper limits. They lie above all sensible values and keep sums from overflowing.
 const MOST_BYTES: u64 = 1 << 40;
 const MOST_HERTZ: u64 = 1_000_000_000_000;
 const MOST_FEMTOS: u64 = 1_000_000_000_000_000;
@@ -37,7 +37,7 @@ fn within(value: u64, most: u64, written: &str) -> Result<u64, String> {
     if value > most { Err(format!("can be {written} at most")) } else { Ok(value) }
 }
 
-/// A number with one of the units, times what the unit stands for.
+/// Parses a number with one of these units, and multiplies it by the unit's value.
 fn quantity(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
     let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
     let wrong = || format!("'{text}' is not a number with a unit ({})", names.join(", "));
@@ -58,7 +58,7 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
     u64::try_from(value / scale).map_err(|_| format!("'{text}' is too large"))
 }
 
-/// A text with a unit. That a key is missing must stay what serde says about it.
+/// Reads a text with a unit. The error for a missing key stays serde's, because its text is recognised elsewhere.
 fn written<'de, D: Deserializer<'de>>(from: D, units: &[(&str, u64)], like: &str) -> Result<u64, D::Error> {
     match Value::deserialize(from)? {
         Value::String(text) => quantity(&text, units).map_err(de::Error::custom),

@@ -1,7 +1,8 @@
-//! Values that are checked as they are read: bounded numbers, powers of two, and words of a list.
+//! Values that are checked when they are read: bounded numbers, powers of two, and words from a list.
 //!
-//! Every number is bounded, so that a slip of the keyboard is told as such and does not take all memory of the computer, or all
-//! time. The bounds lie far above what hardware has. How sections depend on each other is checked by those who read them.
+//! Every number is bounded, so that a typing error gets an error message instead of exhausting the computer's memory or
+//! time. The bounds lie far above those of real hardware. Dependencies between sections are checked by the code that
+//! reads the sections.
 
 use crate::{
     file::did_you_mean,
@@ -12,13 +13,13 @@ use mem::{LINE, Stride};
 use serde::{Deserialize, Deserializer, de::Error};
 use toml::Value;
 
-/// The most that counts and cycles can be about which nothing else is said.
+/// Default upper bound of counts and cycles.
 pub const USUAL: u64 = 1 << 20;
-/// Of cycles that pass by themselves.
+/// Upper bound of pure delays in cycles, which cost the simulator no work.
 pub const PASSING: u64 = 1 << 32;
-/// Of what is searched, or kept for each thread or lane.
+/// Upper bound of the sizes of structures that are searched, or that exist once per thread or lane.
 pub const SHORT: u64 = 1 << 14;
-/// Of what is done at once.
+/// Upper bound of widths: the number of things done in one cycle.
 pub const WIDE: u64 = 1 << 10;
 
 /// A whole number from 0 to `MOST`.
@@ -79,7 +80,7 @@ fn whole<'de, D: Deserializer<'de>>(from: D, least: u64, most: u64) -> Result<u6
     }
 }
 
-/// A value as it is written, if that is short.
+/// The value as written if it is short; otherwise its type.
 fn shortened(value: &Value) -> String {
     let written = value.to_string();
     if written.chars().count() <= 40 { written } else { format!("a {}", value.type_str()) }
@@ -109,7 +110,7 @@ impl<'de, const MOST: u64> Deserialize<'de> for PowerOfTwo<MOST> {
 pub struct Limit<const MOST: u64 = USUAL>(Option<u64>);
 
 impl<const MOST: u64> Limit<MOST> {
-    /// None: there is no limit.
+    /// `None`: there is no limit.
     pub fn count(self) -> Option<usize> {
         self.0.map(|number| number as usize)
     }
@@ -129,12 +130,12 @@ impl<'de, const MOST: u64> Deserialize<'de> for Limit<MOST> {
     }
 }
 
-/// A value for each of some words.
+/// A type whose values have names in machine files.
 pub trait Choice: Copy {
     fn words() -> Vec<(&'static str, Self)>;
 }
 
-/// One of the words of a list.
+/// A value given by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneOf<T>(pub T);
 
@@ -150,7 +151,7 @@ impl<'de, T: Choice> Deserialize<'de> for OneOf<T> {
     }
 }
 
-/// By how much addresses are dealt: a power of two, and a line at least.
+/// The interleaving granularity: a power of two, at least one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Interleaving(pub Stride);
 
@@ -164,7 +165,7 @@ impl<'de> Deserialize<'de> for Interleaving {
     }
 }
 
-/// How long a wire takes along which a machine can be cut.
+/// The latency of a link between partitions. It must be above zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing(pub Time);
 

@@ -1,7 +1,7 @@
-//! The memories of a machine: where the channels of each stand, and which addresses each channel has.
+//! The memories of a machine: where the channels of each stand, and which addresses each channel holds.
 //!
-//! A machine with several memories has a zone of physical addresses for each ([`mem::Zone`]): the host's first, then those of GPUs. With
-//! one memory addresses are those of that one.
+//! A machine with several memories has a zone of physical addresses for each ([`mem::Zone`]): the host's first, then
+//! those of the GPUs. A machine with one memory uses its addresses directly.
 
 use dram::Timing;
 use mem::{Bytes, Interleave, Share, Stride};
@@ -9,9 +9,9 @@ use mem::{Bytes, Interleave, Share, Stride};
 /// Where the channels of a memory stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// One behind each bank of an L2; the GPUs have them in common.
+    /// One channel behind each L2 bank number, shared by all GPUs.
     L2,
-    /// Below memories of GPUs, each of which is a level above it.
+    /// Below GPU memories, each of which is a level above it.
     Levels,
     /// Behind the system agent of a CPU.
     Agent,
@@ -23,31 +23,31 @@ pub enum Place {
     Gpu(usize),
 }
 
-/// A memory with addresses of its own.
+/// A memory with its own range of addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryZone {
     pub place: Place,
-    /// Of each channel.
+    /// Timing of each channel.
     pub timing: Timing,
-    /// `interleave` bytes go to each stack in turn, and within a stack to each channel.
+    /// Consecutive pieces of `interleave` bytes go to the stacks in turn, and within a stack to its channels in turn.
     pub stacks: usize,
     pub channels: usize,
     pub interleave: Stride,
-    /// The number of its first channel among those of all memories.
+    /// Index of its first channel among the channels of all memories.
     pub first: usize,
-    /// How much a driver can place in it; none: as much as it likes.
+    /// Capacity that a driver can allocate in it; `None`: unlimited.
     pub size: Option<Bytes>,
     /// Whether it is the memory of the host's programs.
     pub of_host: bool,
 }
 
 impl MemoryZone {
-    /// How many channels there are in all.
+    /// Number of channels.
     pub fn count(&self) -> usize {
         self.stacks * self.channels
     }
 
-    /// Which addresses of the zone each channel has, by its number among all.
+    /// Which addresses of the zone each channel holds, by channel index.
     pub fn deal(&self) -> Interleave<usize> {
         let stack = |number: usize| {
             let first = self.first + number * self.channels;
@@ -60,7 +60,7 @@ impl MemoryZone {
     }
 }
 
-/// Which channel has which addresses, by number.
+/// Which channel holds which addresses, by channel index.
 pub fn deal(zones: &[MemoryZone]) -> Interleave<usize> {
     Interleave::of_zones(zones.iter().map(MemoryZone::deal).collect())
 }

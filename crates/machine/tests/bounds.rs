@@ -1,8 +1,8 @@
-//! Every number of every machine file, set to what nobody means: it is refused, or the machine can be built.
+//! Every number of every machine file set to absurd values: the file is rejected, or the machine can be built.
 
 use machine::{File, Machine, Options, Stress, shipped, stress};
 
-/// Whether a value is a number, and how one with its unit is written.
+/// The unit of a value that is a number; `None` if it is no number.
 fn unit(value: &str) -> Option<&str> {
     let end = value.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(value.len());
     let unit = value[end..].trim();
@@ -38,7 +38,7 @@ fn every_number_of_every_machine_is_bounded() {
 #[test]
 fn a_machine_whose_numbers_are_accepted_can_be_built() {
     let nothing = Stress { operations: 0, seed: 1, lines: 1, round: 1, outstanding: 1 };
-    // One of each family; the larger ones differ in numbers only.
+    // One machine per family; the larger ones differ only in numbers.
     for name in ["skeleton", "mini-halcone", "mini-nmoesi", "apu-c-l3"] {
         for change in changes(name) {
             let mut changes = vec![change.clone()];

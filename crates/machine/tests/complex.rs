@@ -1,11 +1,11 @@
-//! A CPU and a GPU on one memory: random accesses to few lines, by everybody at once.
+//! A CPU and a GPU on one memory: random accesses to few lines by all testers at once.
 
 mod support;
 
 use engine::{Outcome, Run};
 use machine::{Machine, Options, Stress, stress};
 
-/// Caches of a few lines, queues of one or two places.
+/// Caches of a few lines, and queues of one or two entries.
 const SMALL: &[&str] = &[
     "cpu.cores=3",
     "system.slices=2",
@@ -40,7 +40,7 @@ const SMALL: &[&str] = &[
 
 fn run(name: &str, changes: &[&str], operations: u64, threads: usize) -> Run {
     let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-    // One list serves many machines: what has no effect on this one is let pass.
+    // The list serves many machines: changes without effect on this one are accepted.
     let (machine, _) = Machine::examine(name, &changes).expect("the machine is sound");
     let what = Stress { operations, seed: 7, lines: 48, round: 500, outstanding: 12 };
     stress(&machine, what, &Options { threads, check: true, ..Options::default() })
@@ -67,8 +67,8 @@ fn every_read_is_right_with_two_gpus_and_a_network_of_any_kind() {
     }
 }
 
-/// Requests that find no place to wait stay on the wire and hold up others for which the cache's own probes wait, unless they are
-/// refused.
+/// A request that finds no free entry must be refused. If it stayed on the wire, it would block messages that the
+/// cache's own probes wait for.
 #[test]
 fn nobody_gets_stuck_where_many_caches_share_a_wire_to_one_that_holds_few_lines() {
     let many = ["gpu.arrays=4", "gpu.units_per_array=4", "gpu.l2.mshrs=3", "cpu.cores=2"];
@@ -84,9 +84,9 @@ mod program {
     use super::*;
     use crate::support::{WORKLOADS, good};
 
-    /// Programs that check themselves, of `os`.
+    /// Programs of `os` that check themselves.
     const GUESTS: &[u8] = include_bytes!("../../os/tests/guests/guests");
-    /// Built-in programs without work for a GPU.
+    /// Built-in programs that use no GPU.
     const LITMUS: &[u8] = include_bytes!("../../workloads/guest/litmus.elf");
     const OPENMP: &[u8] = include_bytes!("../../workloads/guest/openmp.elf");
 
@@ -106,7 +106,7 @@ mod program {
                 good(&machine(name), WORKLOADS, words, 1);
             }
         }
-        // One call follows right behind another here.
+        // Several OpenCL calls follow each other directly here.
         good(&machine("apu-c-l3"), WORKLOADS, &["lud", "--size", "32"], 1);
     }
 
@@ -168,7 +168,7 @@ mod program {
         let (without, none, never) = cycles("none");
         let (with, misses, read) = cycles("tables");
         assert_eq!((none, never), (0, 0));
-        // Three arrays of four pages: each unit that works on a page asks for it once, and a walk reads four levels.
+        // Three arrays of four pages: each unit that works on a page misses once, and a walk reads four levels.
         assert!(misses >= 12 && read >= 4 * 12, "{misses} misses, {read} entries");
         assert!(with > without, "{with} with translation, {without} without");
     }
@@ -198,7 +198,7 @@ fn a_wrong_byte_is_noticed_whoever_reads_it() {
     let of_gpu = ["gpu0.array0.cu0.l1v", "gpu0.array0.l1s", "gpu0.array0.l1i"];
     let others = ["cpu.core0.l1d", "cpu.core0.l1i", "iommu.l1d", "dma.l1"];
     for cache in of_gpu.into_iter().chain(others) {
-        // An engine copies where memory is not shared.
+        // If memory is not shared, a DMA engine copies.
         let (name, copies) =
             if cache == "dma.l1" { ("apu-nc-l3", "system.copies=dma") } else { ("apu-c-l3", "system.copies=core") };
         let changes = [copies, "cpu.cores=2", "gpu.units_per_array=1"].map(str::to_owned);

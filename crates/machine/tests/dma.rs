@@ -1,4 +1,4 @@
-//! Copies by an engine in place of a core.
+//! Copies by a DMA engine in place of a core.
 
 mod support;
 
@@ -6,7 +6,7 @@ use engine::{Outcome, Run};
 use machine::{Machine, Options, Stress, stress};
 use support::{WORKLOADS, good};
 
-/// Moves bytes in every way that OpenCL has.
+/// A program that copies and fills in every way that OpenCL offers.
 const COPIES: &[u8] = include_bytes!("copies/copies");
 
 fn machine(name: &str, who: &str) -> Machine {
@@ -59,8 +59,8 @@ fn statistics_do_not_depend_on_threads() {
     assert!(one.regions == two.regions && one.end == two.end);
 }
 
-/// Each line comes twice, once to be read and once to be overwritten, with a header of 8 bytes each time; then its write-back is
-/// acknowledged. All that over one wire of 16 bytes in a cycle of 2 GHz.
+/// Each line is fetched twice, once to be read and once to be overwritten, each time with a header of 8 bytes; then its
+/// write-back is acknowledged. All of that uses one wire of 16 bytes per cycle at 2 GHz.
 #[test]
 fn a_copy_takes_what_its_wire_allows() {
     let machine = machine("apu-nc-mc", "dma");

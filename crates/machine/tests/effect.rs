@@ -1,4 +1,4 @@
-//! Keys without effect: refused where a person wrote them, with the key that would give them one.
+//! Keys without effect are rejected if a person wrote them; the error names the change that would give them one.
 
 use machine::{File, Machine, shipped};
 
@@ -9,7 +9,7 @@ fn changed(name: &str, changes: &[&str]) -> Result<Machine, String> {
 
 #[test]
 fn a_change_without_effect_is_refused_and_what_would_give_it_one_does() {
-    // A machine, a change that does nothing on it, why, and the changes with which it does something.
+    // Machine, change without effect, reason, and the changes that give it an effect.
     let cases: &[(&str, &str, &str, &[&str])] = &[
         (
             "r9nano",

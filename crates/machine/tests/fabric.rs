@@ -1,4 +1,5 @@
-//! GPUs, stacks of memory and a host over a fabric: every read is right, wires are as fast as their file says, mistakes are told.
+//! GPUs, memory stacks and a host over a fabric: every read is right, links are as fast as the file says, mistakes get
+//! errors.
 
 use engine::{Outcome, Run};
 use machine::{
@@ -7,7 +8,7 @@ use machine::{
     stress,
 };
 
-/// Two arrays of two compute units in each GPU, two banks; caches and queues as small as they can be.
+/// Two arrays of two compute units per GPU and two banks; caches and queues of minimum size.
 const SMALL: &[&str] = &[
     "gpus=3",
     "gpu.arrays=2",
@@ -109,7 +110,8 @@ fn wires_are_as_fast_as_the_file_says_alone_and_shared() {
     }
 }
 
-/// What is not implied to the cycle (caches look their lines up, a DMA engine does one thing at a time) takes at least what wires take.
+/// Steps that the file does not determine to the cycle (cache look-ups, a DMA engine that does one thing at a time)
+/// take at least as long as the wires.
 #[test]
 fn a_page_migrates_in_parts_that_take_what_the_file_says() {
     for (name, fabric) in [("multi-pcie", "pcie4"), ("multi-nvlink", "nvlink"), ("multi-shared", "switch-complex")] {

@@ -1,4 +1,4 @@
-//! Programs that run without time up to a point, and in time from there.
+//! Programs that run functionally up to a point, and timed from there.
 
 #[allow(dead_code, reason = "other tests need more of it")]
 mod support;
@@ -22,7 +22,7 @@ fn plan(to: &str, warm_up: &str) -> Option<FastForward> {
     Some(FastForward::new(to, warm_up).expect("they go together"))
 }
 
-/// A workload that launches six kernels and looks at a result after each; all of it is right, and every read.
+/// Runs a workload that launches six kernels and checks the result of each, with every read checked.
 fn run(name: &str, forward: Option<FastForward>, threads: usize) -> (Totals, Run, String) {
     run_words(&["bfs", "--size", "256"], name, forward, threads)
 }
@@ -38,7 +38,7 @@ fn forwarded(totals: &Totals) -> Forwarded {
     totals.forwarded.expect("it was fast-forwarded")
 }
 
-/// Cycles of kernels that a region of the run has measured, and how many they were.
+/// Cycles and number of the kernels that a region of the run has measured.
 fn kernels(run: &Run, region: &str) -> (u64, u64) {
     let regions = run.regions.iter().filter(|other| other.name == region);
     let values = regions.flat_map(|region| &region.statistics.0);
@@ -85,7 +85,7 @@ fn after_one_kernel_of_warm_up_the_last_kernel_takes_as_long_as_in_the_whole_run
         assert!(forwarded(&totals).reached && count == 1, "{warm_up}: {count} kernels");
         cycles as f64
     };
-    // All kernels before it are in time here.
+    // With `kernels:5` all kernels before the last are timed.
     let (whole, warm, cold) = (last("kernels:5"), last("kernels:1"), last("cold"));
     assert!(cold > 1.2 * whole, "{cold} cycles with cold caches, {whole} in the whole run");
     assert!((warm / whole - 1.0).abs() < 0.02, "{warm} cycles, {whole} in the whole run");

@@ -1,8 +1,8 @@
-//! What is said about machine files that are wrong: where, why, and what would be right.
+//! Errors for wrong machine files: where, why, and what would be right.
 
 use machine::Machine;
 
-/// What is said about changes of a machine.
+/// The error that these changes cause.
 fn refused(changes: &[&str]) -> String {
     let changes: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
     Machine::load("skeleton", &changes).err().expect("it is wrong").to_string()
@@ -85,7 +85,7 @@ fn everybody_on_the_network_of_a_cpu_counts_for_what_it_can_join() {
         let sets = ["system.network.kind=crossbar".into(), format!("cpu.cores={cores}"), "system.slices=20".into()];
         Machine::load("apu-c-l3", &[&sets[..], &[format!("gpu.mmu.kind={mmu}")]].concat())
     };
-    // With hub and system agent; an IOMMU that reads tables is one more.
+    // Including hub and system agent. An IOMMU that reads tables is one more station.
     assert!(crossbar(20, "none").is_ok() && crossbar(19, "iommu").is_ok());
     let said = crossbar(20, "iommu").err().expect("there are too many").to_string();
     assert!(said.ends_with("a switch has 43 ports, and can have 42 at most"), "{said}");

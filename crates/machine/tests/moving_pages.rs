@@ -1,10 +1,10 @@
-//! Random accesses by virtual addresses, while a driver moves pages between the memories of a machine: faults, shootdowns, recalls of caches
-//! and transfers are under way all the time, and every read is right.
+//! Random accesses to virtual addresses while a driver moves pages between memories. Faults, shootdowns, cache recalls
+//! and transfers are in flight all the time, and every read is right.
 
 use engine::{Outcome, Run};
 use machine::{Forgotten, Machine, Options, Stress, moves_pages, stress_pages};
 
-/// Two arrays of two compute units in each GPU, two banks; caches, TLBs and queues as small as they can be.
+/// Two arrays of two compute units per GPU and two banks; caches, TLBs and queues of minimum size.
 const SMALL: &[&str] = &[
     "gpu.arrays=2",
     "gpu.units_per_array=2",
@@ -34,7 +34,7 @@ fn machine(name: &str, changes: &[&str]) -> Machine {
 const OPERATIONS: u64 = 4_000;
 
 fn run(machine: &Machine, lines: u64, forgets: Option<Forgotten>, threads: usize) -> Run {
-    // What is forgotten may be missed some time later only.
+    // An omitted step may show only later.
     let operations = if forgets.is_some() { 10 * OPERATIONS } else { OPERATIONS };
     let what = Stress { operations, seed: 11, lines, round: 125, outstanding: 8 };
     stress_pages(machine, what, forgets, &Options { check: true, threads, ..Options::default() })
@@ -66,7 +66,7 @@ fn every_read_is_right_while_pages_move_between_memories_with_any_number_of_thre
     }
 }
 
-/// More pages than TLBs forget one by one.
+/// More pages than TLBs shoot down one by one.
 #[test]
 fn every_read_is_right_where_tlbs_forget_whole_address_spaces() {
     let machine = machine("multi-pcie", &["gpus=2", "gpu.mmu.entries=32", "gpu.mmu.ways=32"]);
@@ -80,7 +80,7 @@ fn a_forgotten_flush_invalidation_or_shootdown_is_noticed() {
     for forgets in [Forgotten::Flush, Forgotten::Invalidation, Forgotten::Shootdown] {
         let outcomes = [1, 2].map(|threads| run(&machine, 48, Some(forgets), threads).outcome);
         let Outcome::Failed { context, message, .. } = &outcomes[0] else { panic!("{forgets:?}: {}", outcomes[0]) };
-        // A dirty line that is told to forget is noticed before anything is read.
+        // A dirty line that receives an invalidation is detected before any read.
         let noticed = ["a wrong value was read", "met 'Invalidate', which the table says can't happen"];
         assert!(noticed.iter().any(|what| message.contains(what)), "{forgets:?}: {context}: {message}");
         assert_eq!(outcomes[0], outcomes[1], "{forgets:?}");

@@ -1,4 +1,4 @@
-//! Machine files made from parts: what wins over what, and what is said about parts that are wrong.
+//! Machine files made from parts: which layer overrides which, and the errors for wrong parts.
 
 use machine::{File, Machine, Options, Stress, shipped, shipped_parts, stress};
 use std::{collections::BTreeSet, fs, path::PathBuf};
@@ -30,7 +30,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder that is left over does no harm.
+        // A leftover folder does no harm.
         _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -65,7 +65,7 @@ fn a_part_that_is_named_later_wins_over_what_is_extended() {
         folder.load("mine.toml", &[]).is_ok(),
         "what the other machine says about fixed memory is idle by this file's will"
     );
-    // What the part does not have stays: an APU with another GPU still translates.
+    // Sections that the part lacks stay: an APU with another GPU still has its CPU.
     assert!(changed("apu-c-l3", &["gpu.part=hd7850"]).expect("it is right").cpu.is_some());
 }
 

@@ -1,4 +1,4 @@
-//! Plans of machines: what holds for every one of them.
+//! Properties that hold for the plan of every machine.
 
 use machine::{
     Machine,
@@ -8,7 +8,7 @@ use machine::{
 use protocol::roles::Sees;
 use std::collections::BTreeSet;
 
-/// The plans of every shipped machine, with all who can access memory on it.
+/// The plans of every shipped machine, once for programs or kernels and once for testers.
 fn plans() -> impl Iterator<Item = (String, Plan)> {
     shipped().flat_map(|name| {
         let machine = Machine::load(name, &[]).expect("a shipped machine is right");

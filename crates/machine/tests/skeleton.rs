@@ -1,4 +1,4 @@
-//! The skeleton: what it computes, what it counts, and what it says when something is wrong.
+//! The `skeleton` machine: its results, its statistics, and its errors.
 
 use engine::{Outcome, Run, Time};
 use gcn3::{
@@ -12,12 +12,12 @@ use mem::{Bytes, PhysAddr, VirtAddr};
 use std::sync::Arc;
 
 const VECADD: &[u8] = include_bytes!("../../workloads/src/vecadd/vecadd.hsaco");
-/// Floats of a buffer.
+/// Elements of a buffer.
 const COUNT: u32 = 1024;
-/// Floats of a workgroup.
+/// Elements of a workgroup.
 const GROUP: u32 = 64;
 
-/// A GPU's memory with vectors in it, and additions to be done there.
+/// A GPU's memory with vectors in it, and the additions to run there.
 struct Sums {
     gpu: Gpu,
     object: CodeObject,
@@ -56,11 +56,11 @@ impl Sums {
 
     fn run(mut self, changes: &[&str], threads: usize, check: bool) -> Finished {
         let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-        // One list serves many kinds of machines: what has no effect on this one is let pass.
+        // The list serves many kinds of machines: changes without effect on this one are accepted.
         let (machine, _) = Machine::examine("skeleton", &changes).expect("the machine is sound");
         let mut staged = RustHost::new(&machine, &Options { threads, check, ..Options::default() });
         for dispatch in self.dispatches {
-            // What went wrong is in the run's outcome.
+            // The run's outcome has the error.
             if staged.launch(&mut self.gpu, &self.program, dispatch).is_err() {
                 break;
             }
@@ -69,7 +69,7 @@ impl Sums {
     }
 }
 
-/// What came of a run: its facts, and memory.
+/// A completed run and its memory.
 struct Finished {
     run: Run,
     gpu: Gpu,
@@ -81,7 +81,7 @@ fn floats(finished: &Finished, address: VirtAddr, count: usize) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
-/// One addition, and where its result goes.
+/// One addition, and the address of its result.
 fn one_sum() -> (Sums, VirtAddr) {
     let mut sums = Sums::new();
     let (a, b, c) = (sums.vector(|n| n as f32), sums.vector(|n| 0.5 * n as f32), sums.vector(|_| 0.0));
@@ -95,7 +95,8 @@ fn a_sum_is_right_and_takes_time() {
     let finished = sums.run(&[], 1, true);
     assert_eq!(finished.run.outcome, Outcome::Finished);
     assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
-    // Two vectors of 64 lines, a line of arguments, one of the packet and three of code come from memory, a vector goes back.
+    // 64 lines of each of two vectors, one line of arguments, one of the packet and three of code are read; 64 lines
+    // are written.
     let total = finished.run.total();
     assert_eq!((total.count("memory0.reads"), total.count("memory0.writes")), (133, 64));
 }
@@ -183,7 +184,7 @@ fn a_run_that_is_checked_is_the_run_that_is_not() {
         let run = |check, threads| {
             let mut sums = Sums::new();
             let (a, b, c) = (sums.vector(|n| n as f32), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
-            // Arguments change from launch to launch, so the host writes before each.
+            // Arguments differ between launches, so the host writes before each.
             [[a, b, c], [c, b, a], [a, a, b]].into_iter().for_each(|vectors| sums.add(vectors, COUNT));
             let run = sums.run(changes, threads, check).run;
             (run.outcome, run.end, run.events, run.regions)
@@ -194,7 +195,8 @@ fn a_run_that_is_checked_is_the_run_that_is_not() {
     }
 }
 
-/// Three sums on a machine whose first-level caches are not told to forget; `change` is what the host does before the last.
+/// Three sums on a machine whose first-level caches are never invalidated; `change` is what the host writes before the
+/// last.
 fn without_invalidation(change: impl Fn(&mut Gpu, VirtAddr, &Kernel)) -> Outcome {
     let mut sums = Sums::new();
     let (a, b, c) = (sums.vector(|_| 0.0), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
@@ -231,7 +233,7 @@ fn every_kind_of_cache_that_was_not_told_to_forget_is_noticed_when_it_returns_wh
     type Change<'a> = &'a dyn Fn(&mut Gpu, VirtAddr, &Kernel);
     let changes: [(&str, Change<'_>); 3] = [
         ("gpu0.array0.cu0.l1v", &|gpu, a, _| write(gpu, a.0 + 4 * (u64::from(COUNT) - 1), &7_f32.to_le_bytes())),
-        // The last argument, how many there are, in another byte than the one that counts.
+        // The last argument, the element count, changed in a byte that does not affect the result.
         ("gpu0.array0.l1s", &|gpu, _, kernel| write(gpu, kernel.places.kernarg.0 + 27, &[1])),
         ("gpu0.array0.l1i", &|gpu, _, kernel| write(gpu, kernel.code.start() + 3, &[0x55])),
     ];
@@ -278,12 +280,12 @@ fn an_access_that_needs_more_slots_than_there_are_is_a_deadlock_that_says_so() {
     assert!(told.contains("gpu0.array0.cu0.control waits for gpu0.array0.cu0.line_slots"), "{told}");
 }
 
-/// Three kernels: the second writes what the first has read, on another compute unit, and the third reads it again.
+/// Three kernels: the second overwrites what the first has read, on another compute unit, and the third reads it again.
 fn read_write_read(changes: &[&str]) -> (Finished, VirtAddr) {
     let mut sums = Sums::new();
     let (old, new) = (sums.vector(|n| n as f32), sums.vector(|n| 100.0 + n as f32));
     let (zeros, result) = (sums.vector(|_| 0.0), sums.vector(|_| 0.0));
-    // A group further on: what group n reads was written by the compute unit of group n + 1.
+    // Shifted by one group: what group n reads was written by the compute unit of group n + 1.
     let further = old + Bytes(u64::from(4 * GROUP));
     sums.add([further, zeros, result], COUNT - GROUP);
     sums.add([new, zeros, old], COUNT);
@@ -325,7 +327,7 @@ fn a_jump_out_of_the_code_fails_with_its_place() {
     let mut first = [0; 16];
     sums.gpu.memory.read(VirtAddr(code.start()), &mut first).expect("it is loaded");
     let at = VECADD.windows(16).position(|bytes| bytes == first).expect("the file holds the code");
-    // s_branch by so many words, forward and back.
+    // `s_branch` by this many words, forward and back.
     for words in [0x7000_u16, 0x9000] {
         let mut object = VECADD.to_vec();
         object[at..at + 4].copy_from_slice(&(0xbf82_0000 | u32::from(words)).to_le_bytes());
@@ -406,12 +408,12 @@ fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
 
 #[test]
 fn several_gpus_see_what_the_others_wrote_in_the_kernel_before() {
-    // Where caches are homes of lines, what is in flight to them over a long wire must reach memory too.
+    // If caches are homes of lines, writes in flight to them over a long link must reach memory as well.
     let cases = [("wb_nc", "5 ns"), ("wt_nc", "5 ns"), ("hmg", "5 ns"), ("hmg", "2 us")];
     for (protocol, latency) in cases {
         let mut sums = Sums::new();
         let (a, b, c) = (sums.vector(|n| n as f32), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
-        // Each workgroup of 64 floats goes to the next of three GPUs; sums of other lengths shift who does what.
+        // Workgroups of 64 floats go to the three GPUs in turn; a different length shifts which GPU gets which.
         for count in [COUNT, COUNT - 64, COUNT] {
             sums.add([a, b, c], count);
             sums.add([c, b, a], count);

@@ -1,10 +1,10 @@
-//! Random accesses to few lines, by everybody at once.
+//! Random accesses to few lines by all testers at once.
 
 use engine::{Outcome, Run, Value};
 use machine::{Machine, Options, Stress, message_passing, stress};
 use protocol::catalogue::Choice;
 
-/// Caches of a few lines, queues of one or two places.
+/// Caches of a few lines, and queues of one or two entries.
 const SMALL: &[&str] = &[
     "gpu.l1v.size=512",
     "gpu.l1v.ways=2",
@@ -23,14 +23,14 @@ const SMALL: &[&str] = &[
     "wires.l2_memory.capacity=1",
 ];
 
-/// The same for memories of GPUs: a few blocks, and places for two.
+/// Small GPU memories: a few blocks, and two requests in flight.
 const SMALL_MEMORIES: &[&str] =
     &["gpu.memory.size=4KiB", "gpu.memory.ways=2", "gpu.memory.fixed.outstanding=2", "wires.gpu_host.capacity=1"];
 
-/// Of all testers together.
+/// Operations of all testers together.
 const OPERATIONS: u64 = 6_000;
 
-/// The machine on which a protocol is tried: one that has all that it needs.
+/// The smallest machine that has what a protocol needs.
 fn base(protocol: &str) -> &'static str {
     if protocol.starts_with("nmoesi") { "mini-nmoesi" } else { "skeleton" }
 }
@@ -41,7 +41,7 @@ fn run(base: &str, changes: &[&str], operations: u64, threads: usize) -> Run {
 
 fn run_lines(base: &str, changes: &[&str], lines: u64, operations: u64, threads: usize) -> Run {
     let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-    // One list serves many machines: what has no effect on this one is let pass.
+    // The list serves many machines: changes without effect on this one are accepted.
     let (machine, _) = Machine::examine(base, &changes).expect("the machine is sound");
     let what = Stress { operations, seed: 7, lines, round: 500, outstanding: 12 };
     stress(&machine, what, &Options { threads, check: true, ..Options::default() })
@@ -70,7 +70,7 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
 #[test]
 fn logical_time_of_few_bits_runs_over_again_and_again_and_every_read_stays_right() {
     for base in ["mini-halcone", "mini-gtsc"] {
-        // Banks of DRAM answer in another order than they were asked in.
+        // Banks of DRAM answer out of order.
         for kind in ["memory.kind=fixed", "memory.kind=hbm"] {
             let runs = [1, 2].map(|threads| run(base, &["memory.time_bits=6", kind], OPERATIONS, threads));
             assert_eq!(runs[0].outcome, Outcome::Finished, "{base} {kind}");
@@ -103,8 +103,8 @@ fn a_write_back_queue_of_one_place_and_a_join_queue_of_one_fill_up_and_lose_noth
     }
 }
 
-/// Flushes of lines in the middle of a write-back, and claimed lines that find the write-back queue full: probes must get through to
-/// both, however long a wire is.
+/// Flushes of lines during a write-back, and claimed lines that find the write-back queue full: probes must get through
+/// to both, however long a wire is.
 #[test]
 fn every_read_is_right_in_a_hierarchy_of_memories_with_wires_of_any_length() {
     for (number, latency) in ["1 ns", "46 ns", "100 ns", "2 us"].into_iter().enumerate() {
@@ -164,7 +164,7 @@ fn every_read_is_right_with_blocks_of_any_size_with_and_without_transfers_betwee
     }
 }
 
-/// Memories of GPUs as levels over a fabric, with queues of a few places: blocks of a line, and of many.
+/// GPU memories as levels over a fabric, with short queues: blocks of one line, and of many lines.
 #[test]
 fn every_read_is_right_in_a_hierarchy_over_a_fabric() {
     let few =

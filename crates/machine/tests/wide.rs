@@ -1,9 +1,9 @@
-//! Machines with more elements than small numbers can name: up to 128 cores beside a GPU (`[giles Table 2.1]`).
+//! Machines with many elements: up to 128 cores beside a GPU (`[giles Table 2.1]`).
 
 use engine::Outcome;
 use machine::{Machine, Options, Stress, stress};
 
-/// Many cores with small caches, so that building them takes no time.
+/// Many cores with small caches, which are quick to build.
 fn wide(cores: usize, changes: &[&str]) -> Result<Machine, machine::MachineError> {
     let sized = [format!("cpu.cores={cores}"), format!("system.slices={cores}")];
     let small = ["cpu.l1d.size=1KiB", "cpu.l1i.size=1KiB", "cpu.l2.size=2KiB", "cpu.l3.size=4KiB", "gpu.l2.size=16KiB"];
@@ -14,7 +14,7 @@ fn wide(cores: usize, changes: &[&str]) -> Result<Machine, machine::MachineError
 #[test]
 fn lines_that_128_cores_and_a_gpu_share_hold_what_was_written_last() {
     let machine = wide(128, &[]).expect("so many cores are allowed");
-    // Few lines, so that a store has to take them from nearly everybody.
+    // Few lines, so that a store has to invalidate copies of nearly all cores.
     let what = Stress { operations: 1_000, seed: 5, lines: 12, round: 8, outstanding: 2 };
     let run = stress(&machine, what, &Options { threads: 1, check: true, ..Options::default() });
     assert_eq!(run.outcome, Outcome::Finished);
@@ -25,7 +25,7 @@ fn lines_that_128_cores_and_a_gpu_share_hold_what_was_written_last() {
 
 #[test]
 fn more_caches_than_a_directory_knows_are_refused() {
-    // The IOMMU has one, and the GPU's L2 two banks.
+    // The IOMMU has one cache, and the GPU's L2 two banks.
     wide(189, &[]).expect("192 caches are allowed");
     let error = wide(190, &[]).err().expect("193 caches are too many").to_string();
     assert!(error.contains("cores") && error.contains("192 second-level caches at most"), "{error}");

@@ -20,7 +20,7 @@ macro_rules! address {
                 Self(self.0 & !(size.0 - 1))
             }
 
-            /// How far into its naturally aligned block of `size` bytes this address lies.
+            /// The offset of this address within its naturally aligned block of `size` bytes.
             pub const fn offset_in(self, size: Bytes) -> Bytes {
                 Bytes(self.0 & (size.0 - 1))
             }
@@ -58,8 +58,8 @@ address! {
 }
 
 address! {
-    /// The first byte of a cache line: what caches, directories and protocols speak of. Whether it is virtual or physical is
-    /// the cache's affair; a protocol does not care.
+    /// The first byte of a cache line: the unit of caches, directories and protocols. Whether it is virtual or physical
+    /// depends on the cache; a protocol does not distinguish the two.
     LineAddr
 }
 

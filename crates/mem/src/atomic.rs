@@ -1,8 +1,8 @@
-//! Read, modify, write as one indivisible step.
+//! Atomic read-modify-write operations.
 
 use crate::{Block, LINE};
 
-/// What an atomic access does to the value in memory.
+/// How an atomic access changes the value in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AtomicOp {
     Swap,
@@ -21,28 +21,28 @@ pub enum AtomicOp {
     Xor,
     /// Counts up and wraps to zero after `data`.
     Increment,
-    /// Counts down and wraps to `data` at zero or from above `data`.
+    /// Counts down, and wraps to `data` if the value is zero or above `data`.
     Decrement,
-    /// As `CompareSwap`, comparing as floating-point numbers (so that -0 equals +0).
+    /// Variant of `CompareSwap` that compares floating-point numbers (so that -0 equals +0).
     FloatCompareSwap,
     FloatMin,
     FloatMax,
     FloatAdd,
-    /// `(memory & !data[0]) | data[1]`, of the local data share.
+    /// `(memory & !data[0]) | data[1]`; exists in the local data share only.
     MaskedOr,
 }
 
-/// An atomic access to elements of a line: 4 bytes each, or 8.
+/// An atomic access to one or more elements of a line, of 4 bytes each, or of 8 if `wide`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Atomic {
     pub op: AtomicOp,
     pub wide: bool,
-    /// The second operand, of operations that have one; such an access has one element.
+    /// The second operand of operations that have one. Such an access has only one element.
     pub second: u64,
 }
 
 impl Atomic {
-    /// What the elements in the operands' mask become.
+    /// The new values of the elements in the operands' mask.
     pub fn apply(&self, memory: &[u8; LINE], operands: &Block<LINE>) -> Block<LINE> {
         let mut result = *memory;
         let size = if self.wide { 8 } else { 4 };

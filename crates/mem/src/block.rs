@@ -1,7 +1,7 @@
-//! The bytes of a line, and which of them are meant.
+//! The bytes of a line with a mask that says which of them are valid.
 //!
-//! Write-through caches, byte-masked write-back and false sharing all turn on single bytes, so data never travels without a
-//! mask. A [`Block`] holds at most 64 bytes; a larger one (a 4 KB block of sub-blocks) is made of several.
+//! Write-through caches, byte-masked write-back and false sharing all depend on single bytes, so data never travels
+//! without a mask. A [`Block`] holds at most 64 bytes; a larger block (of 4 KB, with sub-blocks) consists of several.
 
 /// A set of bytes of a line: bit n stands for byte n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,12 +45,12 @@ impl Mask {
         Self(Self::first(count).0 << start)
     }
 
-    /// How many bytes.
+    /// Number of bytes in the set.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The pieces without a gap, in order: where each starts, and how many bytes it has.
+    /// The contiguous runs of bytes, in order: the start and the length of each.
     pub fn pieces(self) -> impl Iterator<Item = (usize, usize)> {
         let mut left = self.0;
         std::iter::from_fn(move || {
@@ -61,7 +61,7 @@ impl Mask {
         })
     }
 
-    /// The bytes, in order.
+    /// The byte numbers, in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
         std::iter::from_fn(move || {
@@ -72,7 +72,7 @@ impl Mask {
     }
 }
 
-/// `N` bytes of which those in the mask count; the others are zero, so that equal blocks compare as equal.
+/// `N` bytes, of which those in the mask are valid. The others are zero, so that equal blocks compare as equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block<const N: usize> {
     bytes: [u8; N],
@@ -82,32 +82,32 @@ pub struct Block<const N: usize> {
 impl<const N: usize> Block<N> {
     pub const EMPTY: Self = Self { bytes: [0; N], mask: Mask::NONE };
 
-    /// All `N` bytes.
+    /// A block with all `N` bytes valid.
     pub const fn full(bytes: [u8; N]) -> Self {
         assert!(N <= 64, "a mask has 64 bits");
         Self { bytes, mask: Mask::first(N) }
     }
 
-    /// One byte.
+    /// A block with one valid byte.
     pub fn one(byte: usize, value: u8) -> Self {
         let mut block = Self::EMPTY;
         block.set(byte, value);
         block
     }
 
-    /// Bytes that lie from `start` on.
+    /// A block with the bytes `some`, from `start` on.
     pub fn at(start: usize, some: &[u8]) -> Self {
         let mut bytes = [0; N];
         bytes[start..start + some.len()].copy_from_slice(some);
         Self { bytes, mask: Mask::range(start, some.len()) }
     }
 
-    /// Zeros in `mask`: where only the mask counts.
+    /// Zeros in `mask`, for uses where only the mask matters.
     pub fn zeros(mask: Mask) -> Self {
         Self { bytes: [0; N], mask: mask.and(Mask::first(N)) }
     }
 
-    /// Those bytes that are in `mask`.
+    /// The bytes that are in `mask`.
     pub fn of(mut bytes: [u8; N], mask: Mask) -> Self {
         let mask = mask.and(Mask::first(N));
         if mask != Mask::first(N) {
@@ -116,12 +116,12 @@ impl<const N: usize> Block<N> {
         Self { bytes, mask }
     }
 
-    /// All bytes; those it does not hold are zero.
+    /// All bytes; invalid ones are zero.
     pub const fn bytes(&self) -> &[u8; N] {
         &self.bytes
     }
 
-    /// Which bytes it holds.
+    /// The valid bytes.
     pub const fn mask(&self) -> Mask {
         self.mask
     }
@@ -139,7 +139,7 @@ impl<const N: usize> Block<N> {
         self.mask = self.mask.or(Mask::byte(byte));
     }
 
-    /// The same bytes, one of them (if it is held) with another value.
+    /// Applies `value` to one byte, if it is valid.
     #[must_use]
     pub fn map(mut self, byte: usize, value: impl Fn(u8) -> u8) -> Self {
         if self.mask.has(byte) {
@@ -148,7 +148,7 @@ impl<const N: usize> Block<N> {
         self
     }
 
-    /// Takes over every byte that `newer` holds.
+    /// Overwrites with every valid byte of `newer`.
     pub fn write(&mut self, newer: &Self) {
         if newer.is_full() {
             *self = *newer;
@@ -159,18 +159,18 @@ impl<const N: usize> Block<N> {
         self.mask = self.mask.or(newer.mask);
     }
 
-    /// Takes over those bytes of `older` that are missing here.
+    /// Adds the valid bytes of `older` that are not valid here.
     pub fn fill(&mut self, older: &Self) {
         self.write(&older.only(older.mask.without(self.mask)));
     }
 
-    /// The bytes that are also in `mask`.
+    /// Keeps only the bytes that are also in `mask`.
     pub fn only(&self, mask: Mask) -> Self {
         Self::of(self.bytes, self.mask.and(mask))
     }
 }
 
-/// Leaves those of `bytes` that are in `mask` and takes the others from `rest`, eight at a time.
+/// Keeps the `bytes` that are in `mask` and takes the others from `rest`, eight at a time.
 fn select<const N: usize>(bytes: &mut [u8; N], rest: &[u8; N], mask: Mask) {
     let (chosen, tail) = bytes.as_chunks_mut::<8>();
     let (others, other_tail) = rest.as_chunks::<8>();
@@ -185,9 +185,10 @@ fn select<const N: usize>(bytes: &mut [u8; N], rest: &[u8; N], mask: Mask) {
     }
 }
 
-/// A byte of ones for every bit that is set.
+/// Expands each set bit to a byte of ones.
 const fn spread(bits: u8) -> u64 {
-    // Each byte gets all bits, keeps its own, and carries into its top bit if that is set.
+    // Multiplying copies all bits into each byte. Masking leaves byte n only bit n. Adding 0x7f then sets its top bit
+    // if bit n was set.
     let own = (bits as u64).wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
     let top = (own.wrapping_add(0x7f7f_7f7f_7f7f_7f7f) | own) & 0x8080_8080_8080_8080;
     (top >> 7).wrapping_mul(0xff)

@@ -1,7 +1,8 @@
-//! The bytes of a physical memory, of which only what has been written takes up room.
+//! The bytes of a physical memory, allocated only where it has been accessed.
 //!
-//! Memory is made of frames of 64 KiB. A frame that nobody has written reads as zeros. Whoever accesses one place often
-//! looks its frame up once ([`Frames::frame`]) and then goes by its [`FrameId`], which stays good for the memory's life.
+//! Memory consists of frames of 64 KiB. A frame that was never written reads as zeros. Code that accesses one place
+//! often looks up its frame once ([`Frames::frame`]) and then uses its [`FrameId`], which stays valid as long as the
+//! memory.
 
 use crate::{Bytes, PhysAddr};
 use rustc_hash::FxHashMap;
@@ -9,14 +10,14 @@ use rustc_hash::FxHashMap;
 /// The size of a frame.
 pub const FRAME: usize = 64 << 10;
 
-/// A frame that exists.
+/// The number of an allocated frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameId(u32);
 
 /// A sparse physical memory.
 #[derive(Clone, Default)]
 pub struct Frames {
-    /// Walked only where the order does not matter.
+    /// Iterated only where the order does not matter.
     index: FxHashMap<u64, FrameId>,
     frames: Vec<Box<[u8; FRAME]>>,
 }
@@ -26,7 +27,7 @@ impl Frames {
         Self::default()
     }
 
-    /// The frame of an address, made of zeros if nothing was there.
+    /// The frame of an address; allocated and filled with zeros if it did not exist.
     pub fn frame(&mut self, address: PhysAddr) -> FrameId {
         let frames = &mut self.frames;
         *self.index.entry(address.0 / FRAME as u64).or_insert_with(|| {
@@ -37,7 +38,7 @@ impl Frames {
         })
     }
 
-    /// The frame of an address, if it has been written.
+    /// The frame of an address, if it is allocated.
     pub fn existing(&self, address: PhysAddr) -> Option<FrameId> {
         self.index.get(&(address.0 / FRAME as u64)).copied()
     }
@@ -52,7 +53,7 @@ impl Frames {
         &mut self.frames[frame.0 as usize]
     }
 
-    /// Copies bytes out; they may span frames.
+    /// Reads bytes, which may span frames.
     pub fn read(&self, address: PhysAddr, bytes: &mut [u8]) {
         let mut done = 0;
         while done < bytes.len() {
@@ -66,7 +67,7 @@ impl Frames {
         }
     }
 
-    /// Copies bytes in; they may span frames.
+    /// Writes bytes, which may span frames.
     pub fn write(&mut self, address: PhysAddr, bytes: &[u8]) {
         let mut done = 0;
         while done < bytes.len() {
@@ -77,7 +78,7 @@ impl Frames {
         }
     }
 
-    /// Everything that has been written, cut at multiples of `size` (at most a frame's), in no particular order.
+    /// All allocated memory, in pieces of `size` bytes (at most a frame), in no particular order.
     pub fn pieces(&self, size: u64) -> impl Iterator<Item = (PhysAddr, &[u8])> {
         let size = size.min(FRAME as u64) as usize;
         self.index.iter().flat_map(move |(number, frame)| {
@@ -87,13 +88,14 @@ impl Frames {
         })
     }
 
-    /// How much room the frames take up.
+    /// The total size of the allocated frames.
     pub fn size(&self) -> Bytes {
         Bytes((self.frames.len() * FRAME) as u64)
     }
 }
 
-/// Of an access of `all` bytes of which `done` are done: where it goes on, the place in that frame, and how many bytes lie there.
+/// For an access of `all` bytes of which `done` are complete: the next address, its offset in its frame, and the number
+/// of bytes to access in that frame.
 fn piece(address: PhysAddr, done: usize, all: usize) -> (PhysAddr, usize, usize) {
     let at = address + Bytes(done as u64);
     let place = at.offset_in(Bytes(FRAME as u64)).0 as usize;

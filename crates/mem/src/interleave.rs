@@ -1,12 +1,12 @@
-//! How addresses are dealt over several owners, and where an address lies within its owner's share.
+//! How addresses are interleaved over several owners, and where an address lies within its owner's share.
 //!
-//! "A page to each GPU in turn, and within a GPU a line to each bank in turn" is a deal of pages over deals of lines. The inner deal
-//! sees the addresses of its GPU packed, as if there were no other GPU.
+//! Pages interleaved over GPUs, and lines over the banks of each GPU, are a deal of pages over deals of lines. The
+//! inner deal sees the addresses of its GPU packed, as if there were no other GPU.
 
 use crate::{PhysAddr, ZONE};
 
-/// The owners of addresses: one for all of them, or several that are given `stride` bytes in turn, each of which may deal its share
-/// over owners of its own.
+/// The owners of addresses: one for all, or several that get `stride` bytes each in turn. Each of those may interleave
+/// its share over owners of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interleave<T> {
     One(T),
@@ -14,14 +14,14 @@ pub enum Interleave<T> {
         stride: Stride,
         over: Vec<Interleave<T>>,
     },
-    /// Chosen as in a deal, but those chosen see the address as it is: for those who must find what others have dealt.
+    /// Selects as in a deal, but passes the address on unpacked: the inner interleavings cover all addresses.
     Choice {
         stride: Stride,
         over: Vec<Interleave<T>>,
     },
 }
 
-/// Bytes that go to one owner before it is the next one's turn: a power of two.
+/// Number of consecutive bytes that go to one owner before the next owner's turn: a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stride(u8);
 
@@ -38,7 +38,7 @@ impl Stride {
         1 << self.0
     }
 
-    /// An address packed, as its owner of so many sees it, and the number of that owner.
+    /// The address packed as its owner sees it, and the number of that owner, of `owners`.
     #[inline]
     pub const fn split(self, address: u64, owners: u64) -> (u64, u64) {
         let (turn, within) = (address >> self.0, address & (self.bytes() - 1));
@@ -51,13 +51,13 @@ impl Stride {
 }
 
 impl<T> Interleave<T> {
-    /// `stride` bytes to each owner in turn.
+    /// Interleaves `stride` bytes over each owner in turn.
     pub fn deal(stride: Stride, owners: impl IntoIterator<Item = T>) -> Self {
         let mut over: Vec<Self> = owners.into_iter().map(Self::One).collect();
         if over.len() == 1 { over.remove(0) } else { Self::Deal { stride, over } }
     }
 
-    /// One for each memory that has addresses of its own ([`Zone`](crate::Zone)).
+    /// One owner for each memory with addresses of its own ([`Zone`](crate::Zone)).
     pub fn of_zones(mut zones: Vec<Self>) -> Self {
         if zones.len() == 1 { zones.remove(0) } else { Self::Deal { stride: Stride::of(ZONE), over: zones } }
     }
@@ -81,11 +81,11 @@ impl<T> Interleave<T> {
         }
     }
 
-    /// Every owner with its share, in the order in which they are given addresses.
+    /// Every owner with its share, in the order of the interleaving.
     ///
     /// # Panics
     ///
-    /// If there is a choice: it says whom to ask, not who has what.
+    /// If there is a [`Choice`](Self::Choice): its owners have no share that can be stated.
     pub fn shares(&self) -> Vec<(&T, Share)> {
         match self {
             Self::One(owner) => vec![(owner, Share::ALL)],
@@ -101,7 +101,7 @@ impl<T> Interleave<T> {
         }
     }
 
-    /// Every owner, in the order in which they are given addresses; one that is there several times comes as often.
+    /// Every owner, in the order of the interleaving. An owner that appears several times is returned as often.
     pub fn owners(&self) -> impl Iterator<Item = &T> {
         fn add<'a, T>(from: &'a Interleave<T>, owners: &mut Vec<&'a T>) {
             match from {
@@ -116,7 +116,7 @@ impl<T> Interleave<T> {
         owners.into_iter()
     }
 
-    /// The same deal over others.
+    /// The same interleaving over other owners.
     pub fn map<U>(&self, owner: &impl Fn(&T) -> U) -> Interleave<U> {
         let inner = |over: &[Self]| over.iter().map(|inner| inner.map(owner)).collect();
         match self {
@@ -135,22 +135,22 @@ struct Turn {
     of: u64,
 }
 
-/// The addresses that belong to one owner. Within the owner they are packed, whatever lies between them elsewhere.
+/// The addresses that belong to one owner. Within the owner they are packed without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The outermost deal first; those behind the last are not used.
+    /// The outermost deal first; only the first `deals` entries are used.
     turns: [Turn; Share::DEEPEST],
     deals: u8,
 }
 
 impl Share {
-    /// How many deals can lie in each other: stacks, channels of a stack, banks of a channel.
+    /// Maximum number of nested deals: stacks, channels of a stack, banks of a channel.
     const DEEPEST: usize = 3;
 
     /// All addresses.
     pub const ALL: Self = Self { turns: [Turn { stride: Stride(0), number: 0, of: 1 }; Self::DEEPEST], deals: 0 };
 
-    /// The share of the owner of this number, of so many.
+    /// The share of owner `number` of `owners`.
     pub const fn of(stride: Stride, number: u64, owners: u64) -> Self {
         match owners {
             1 => Self::ALL,
@@ -158,21 +158,21 @@ impl Share {
         }
     }
 
-    /// This share of the share of another deal's owner.
+    /// This share within the share of an owner of an outer deal.
     const fn within(self, turn: Turn) -> Self {
         assert!((self.deals as usize) < Self::DEEPEST, "deals lie too deep in each other");
         let [first, second, _] = self.turns;
         Self { turns: [turn, first, second], deals: self.deals + 1 }
     }
 
-    /// Where an address of this share lies within it.
+    /// The packed address, within this share, of one of its addresses.
     #[inline]
     pub fn inside(&self, address: PhysAddr) -> PhysAddr {
         let turns = &self.turns[..self.deals as usize];
         PhysAddr(turns.iter().fold(address.0, |address, turn| turn.stride.split(address, turn.of).0))
     }
 
-    /// The address of what lies there within this share.
+    /// The address outside of a packed address within this share.
     pub fn outside(&self, inside: PhysAddr) -> PhysAddr {
         let unpack = |inside: u64, Turn { stride, number, of }: &Turn| {
             let (round, within) = (inside >> stride.0, inside & (stride.bytes() - 1));
@@ -181,7 +181,8 @@ impl Share {
         PhysAddr(self.turns[..self.deals as usize].iter().rev().fold(inside.0, unpack))
     }
 
-    /// How many bytes lie one behind the other, within the share as outside of it; all of them if nothing is dealt.
+    /// Number of consecutive bytes that are consecutive both within the share and outside; `None` if nothing is
+    /// interleaved.
     pub fn run(&self) -> Option<u64> {
         self.turns[..self.deals as usize].iter().map(|turn| turn.stride.bytes()).min()
     }

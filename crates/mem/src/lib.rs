@@ -1,10 +1,14 @@
-//! The words in which every part of cohesim speaks of memory.
+//! The types in which all crates of cohesim describe memory.
 //!
 //! Addresses and sizes are types, never bare integers across a boundary, so that a virtual address can't be taken for a
-//! physical one. Bytes travel with a mask ([`Block`]); [`Request`] and [`Reply`] are what cores and compute units exchange
-//! with their first cache; [`Frames`] hold the bytes of a physical memory,
-//! which is dealt over channels, banks and homes by an [`Interleave`]; an [`Observation`] is what a run is checked by. A
-//! [`WaitingRoom`] holds messages that a line can't take yet; [`Sets`] hold what is found by its address and has limited room.
+//! physical one.
+//!
+//! - [`Block`]: bytes with a mask, the form in which data travels.
+//! - [`Request`] and [`Reply`]: what cores and compute units exchange with their first-level cache.
+//! - [`Frames`]: the bytes of a physical memory; [`Interleave`] distributes it over channels, banks and homes.
+//! - [`Observation`]: what a run reports to its checker.
+//! - [`WaitingRoom`]: messages that a line can't accept yet.
+//! - [`Sets`]: set-associative storage for entries that are found by address.
 #![forbid(unsafe_code)]
 
 mod address;

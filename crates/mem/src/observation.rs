@@ -1,51 +1,51 @@
-//! What the golden image is told of a run: every write when it is performed, every read with what it returned.
+//! What a run reports to the golden image: every write when it is performed, and every read with the value it returned.
 //!
-//! Whoever performs accesses (a first-level cache, a synchronising dispatcher) reports them in the order in which they
-//! took effect there.
+//! The elements that perform accesses (first-level caches, synchronising dispatchers) report them in the order in which
+//! they took effect there.
 
 use crate::{Block, LINE, LineAddr};
 
-/// Who performs accesses: accesses of one observer are seen by itself in their order.
+/// An element that performs accesses. It sees its own accesses in program order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Observer(pub u32);
 
-/// What happened.
+/// An event at a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// These bytes were read.
     Read(Block<LINE>),
     /// These bytes were written.
     Wrote(Block<LINE>),
-    /// These bytes were found, and at once replaced by those.
+    /// These bytes were found and atomically replaced by `new`.
     Changed { found: Block<LINE>, new: Block<LINE> },
-    /// Memory gave these bytes to caches, whichever asked.
+    /// Memory supplied these bytes to a cache, whichever cache asked.
     Fetched(Block<LINE>),
-    /// Memory got these bytes from a cache.
+    /// Memory received these bytes from a cache.
     Landed(Block<LINE>),
-    /// Everybody has written back what was written, and nobody holds anything stale: a kernel's border.
+    /// All written data has been written back, and no cache holds stale data: the start or end of a kernel.
     Synchronised,
 }
 
-/// A logical time, in protocols that order accesses by it. Times of caches run over and start anew; here the upper half counts how
-/// often they have ([`stamp_of`]), so that these never do.
+/// A logical time, in protocols that order accesses by it. The times of caches overflow and are reset. The upper half
+/// of a stamp counts these resets ([`stamp_of`]), so that stamps never overflow.
 pub type Stamp = u64;
 
-/// The time of a cache or memory that has started anew so many times.
+/// The stamp for `time` at a cache or memory whose time has been reset `era` times.
 pub const fn stamp_of(era: u32, time: u32) -> Stamp {
     (era as Stamp) << 32 | time as Stamp
 }
 
-/// How often time had started anew, and the time since.
+/// The number of resets, and the time since the last.
 pub const fn era_and_time(stamp: Stamp) -> (u32, u32) {
     ((stamp >> 32) as u32, stamp as u32)
 }
 
-/// Something that happened to a line.
+/// An event at a line, as one observer reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
     pub who: Observer,
     pub line: LineAddr,
     pub seen: Seen,
-    /// At which logical time; 0 in protocols without.
+    /// The logical time of the event; 0 in protocols without one.
     pub stamp: Stamp,
 }

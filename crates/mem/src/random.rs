@@ -1,5 +1,5 @@
-//! Random numbers that depend on their seed alone, on every host and in every version: what is made of them is committed, or
-//! printed beside its seed.
+//! Random numbers that depend only on their seed, on every host and in every version. Results derived from them are
+//! committed to the repository, or printed beside their seed.
 
 /// The generator SplitMix64; the seed is its state.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ impl SplitMix64 {
         mixed ^ mixed >> 31
     }
 
-    /// A number below `limit`; 0 if there is none.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.draw() % limit.max(1) as u64) as usize
     }

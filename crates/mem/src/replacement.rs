@@ -1,8 +1,8 @@
-//! Which entry of a set goes first when room is needed.
+//! Replacement policies: which entry of a set is evicted when space is needed.
 //!
-//! A policy names the ways of a set one after another; the element gives up the first of them that can go. Least recently
-//! used is exact; the tree of pseudo-LRU keeps a bit for each pair of halves, which points away from the half used last
-//! (ways must be a power of two); random is drawn from a seed, so that a run can be repeated.
+//! A policy lists the ways of a set in order of preference, and the element evicts the first one that it can. LRU is
+//! exact. Tree pseudo-LRU keeps one bit for each pair of halves, which points away from the half used last (the number
+//! of ways must be a power of two). Random uses a fixed seed, so that a run can be repeated.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub enum Replacement {
     #[default]
     Lru,
-    /// Pseudo-LRU, by a tree.
+    /// Tree pseudo-LRU.
     Plru,
     Random,
 }
@@ -28,14 +28,14 @@ impl FromStr for Replacement {
     }
 }
 
-/// What a policy remembers of all sets.
+/// The history that a policy keeps for all sets.
 pub(crate) enum History {
-    /// When each way was used last, in uses.
+    /// For each way, the number of its last use, counted over all uses.
     Lru {
         used: Vec<u64>,
         uses: u64,
     },
-    /// For each set the bits of its tree: node n has the children 2n and 2n + 1, a set bit points to the second.
+    /// The bits of each set's tree: node n has the children 2n and 2n + 1, and a set bit points to the second.
     Plru {
         trees: Vec<u64>,
     },
@@ -44,11 +44,11 @@ pub(crate) enum History {
     },
 }
 
-/// The ways of a set in the order in which they should go.
+/// The ways of a set in the order in which they should be evicted.
 pub struct Victims {
     first: usize,
     ways: usize,
-    /// How many have been named, and the last of them.
+    /// Number of ways returned so far, and the last of them.
     named: usize,
     last: usize,
 }
@@ -62,7 +62,7 @@ impl History {
         }
     }
 
-    /// A way was used; ways of all sets are numbered through.
+    /// Records a use of a way; ways are numbered across all sets.
     #[inline]
     pub fn touch(&mut self, way: usize, ways: usize) {
         match self {
@@ -82,12 +82,12 @@ impl History {
         }
     }
 
-    /// Begins to name the ways of the set whose first way is `first`.
+    /// Starts listing the ways of the set whose first way is `first`.
     pub fn victims(&self, first: usize, ways: usize) -> Victims {
         Victims { first, ways, named: 0, last: 0 }
     }
 
-    /// The next way that should go, if there is one left.
+    /// The next way to evict, if one is left.
     pub fn next(&mut self, victims: &mut Victims) -> Option<usize> {
         let Victims { first, ways, named, last } = *victims;
         if named == ways {
@@ -99,7 +99,7 @@ impl History {
                 let left = (first..first + ways).filter(|way| after.is_none_or(|after| used[*way] > after));
                 left.min_by_key(|way| used[*way])?
             }
-            // Who comes after the one that should go: its neighbours, in turn.
+            // After the preferred victim come the ways that follow it, wrapping around the set.
             _ if named > 0 => first + (last - first + 1) % ways,
             Self::Plru { trees } => {
                 let mut node = 1;
@@ -141,7 +141,7 @@ mod tests {
     fn a_tree_points_away_from_the_half_used_last() {
         let mut history = History::new(Replacement::Plru, 2, 4);
         [4, 5, 6, 7, 4].into_iter().for_each(|way| history.touch(way, 4));
-        // Exact LRU would give up way 5 now; the tree only knows that the first half was used last.
+        // Exact LRU would evict way 5 now; the tree only knows that the first half was used last.
         assert_eq!(order(&mut history, 1), [6, 7, 4, 5]);
         assert_eq!(order(&mut history, 0), [0, 1, 2, 3]);
     }

@@ -1,44 +1,44 @@
-//! What cores and compute units ask of the memory system, and what it answers.
+//! Requests of cores and compute units to the memory system, and its replies.
 //!
-//! A requester splits its accesses at the borders of lines, gives each a number of its own and gets an answer under that
-//! number when it has been performed, in any order. What caches say to each other below are the messages of their
-//! protocol, not these.
+//! A requester splits its accesses at line boundaries and numbers them. Each reply carries the number of its request
+//! and comes when the access has been performed, in any order. Caches talk to each other in messages of their protocol,
+//! not in these.
 
 use crate::{Atomic, Block, LineAddr, PhysAddr, Stamp, VirtAddr};
 
-/// The bytes of a line, as the timing model moves them.
+/// The size of a line in the timing model, in bytes.
 pub const LINE: usize = 64;
 
-/// What a request is to do.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Read the bytes of the mask.
     Load,
     /// Write the bytes of the data.
     Store,
-    /// Change the bytes of the mask as one indivisible step, where everybody on the device meets; `data` holds the operands.
+    /// Atomically change the bytes of the mask, at the point of coherence of the device; `data` holds the operands.
     Atomic(Atomic),
-    /// Read the bytes of the mask of a line that nobody else gets until this requester's next store to it: the first half of an
-    /// indivisible access.
+    /// Read the bytes of the mask and lock the line until this requester's next store to it: the first half of an
+    /// atomic access.
     Lock,
-    /// Forget everything that may be stale: a kernel starts, or an acquire.
+    /// Invalidate everything that may be stale: the start of a kernel, or an acquire.
     Invalidate,
-    /// See to it that everything written has arrived at the scope's level: a kernel ends, or a release.
+    /// Make all written data visible at the scope's level: the end of a kernel, or a release.
     Flush,
 }
 
-/// Among whom an access has to be visible when it is answered.
+/// The observers to which an access must be visible when its reply comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Those who share the requester's first cache.
+    /// The requesters that share the first-level cache.
     Group,
-    /// Everybody on the same device.
+    /// All requesters of the device.
     Device,
-    /// Every device, and the host.
+    /// All devices and the host.
     System,
 }
 
-/// The number under which a requester knows a request.
+/// The number by which a requester identifies a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
@@ -46,29 +46,30 @@ pub struct RequestId(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Asid(pub u16);
 
-/// A request about one line, or about all of them (`Invalidate`, `Flush`).
+/// A request for one line, or for all of them (`Invalidate`, `Flush`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     pub id: RequestId,
     pub access: Access,
     pub scope: Scope,
     pub asid: Asid,
-    /// The line as the program names it.
+    /// The virtual address of the line.
     pub virt: VirtAddr,
-    /// The line as memory names it, once it has been translated.
+    /// The physical address of the line, once it has been translated.
     pub phys: Option<PhysAddr>,
-    /// A store's bytes; of a load, only the mask counts.
+    /// The bytes of a store; for a load, only the mask matters.
     pub data: Block<LINE>,
-    /// What time it is at the requester, in protocols that order accesses by the time of compute units.
+    /// The requester's logical time, in protocols that order accesses by the times of compute units.
     pub stamp: Stamp,
-    /// How many lanes ask for it together: so many look-ups it takes, and so many places where it waits.
+    /// Number of lanes that make this request together. It takes this many look-ups, and this many entries where it
+    /// waits.
     pub lanes: u8,
-    /// Whether the requester's TLB did not have its page, for those who ask where such accesses find their line.
+    /// Whether the requester's TLB missed, for statistics of where such accesses find their line.
     pub tlb_missed: bool,
 }
 
 impl Request {
-    /// The address under which a cache looks the line up: the physical one as soon as it is known.
+    /// The address with which a cache looks up the line: the physical one if it is known.
     pub fn line(&self) -> LineAddr {
         LineAddr(self.phys.map_or(self.virt.0, |phys| phys.0))
     }
@@ -78,8 +79,8 @@ impl Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub id: RequestId,
-    /// A load's bytes; what an atomic access found.
+    /// The bytes of a load, or the old value of an atomic access.
     pub data: Block<LINE>,
-    /// The logical time at which it was performed, in protocols that have one.
+    /// The logical time at which the access was performed, in protocols that have one.
     pub stamp: Stamp,
 }

@@ -1,11 +1,11 @@
-//! Sets of ways: where an entry of a cache, a TLB or a table of limited size may lie, and which entry goes when there is no room.
+//! Set-associative storage: where an entry of a cache, a TLB or a table may lie, and which entry is evicted.
 //!
-//! [`Ways`] only numbers them and keeps the order of replacement; [`Sets`] also holds an entry in each way.
+//! [`Ways`] only numbers the ways and keeps the replacement order. [`Sets`] also holds an entry in each way.
 
 use crate::replacement::{History, Replacement, Victims};
 use std::ops::Range;
 
-/// Ways in sets, numbered through, and the order in which those of a set are given up.
+/// Ways in sets, numbered across all sets, and the order in which the ways of a set are evicted.
 pub struct Ways {
     sets: usize,
     ways: usize,
@@ -19,7 +19,7 @@ impl Ways {
         Self { sets, ways, history: History::new(replacement, sets, ways) }
     }
 
-    /// The set of an entry: neighbours lie in neighbouring sets.
+    /// The set of an entry. Neighbouring numbers map to neighbouring sets.
     #[inline]
     pub fn set(&self, number: u64) -> usize {
         number as usize & (self.sets - 1)
@@ -31,34 +31,34 @@ impl Ways {
         set * self.ways..(set + 1) * self.ways
     }
 
-    /// How many ways a set has.
+    /// Number of ways of a set.
     pub fn per_set(&self) -> usize {
         self.ways
     }
 
-    /// The entry in a way was used.
+    /// Records a use of the entry in a way.
     #[inline]
     pub fn touch(&mut self, way: usize) {
         self.history.touch(way, self.ways);
     }
 
-    /// Begins to name the ways of a set in the order in which they should go.
+    /// Starts listing the ways of a set in eviction order.
     pub fn victims(&self, set: usize) -> Victims {
         self.history.victims(set * self.ways, self.ways)
     }
 
-    /// The next way that should go, if there is one left.
+    /// The next way to evict, if one is left.
     pub fn next_victim(&mut self, victims: &mut Victims) -> Option<usize> {
         self.history.next(victims)
     }
 }
 
-/// Entries in sets of ways, the least recently used of a set first to go. An entry is found by its number, which picks the set, and
-/// by a predicate that tells it from the others there.
+/// Set-associative entries with LRU replacement. An entry is found by its number, which selects the set, and by a
+/// predicate that identifies it within the set.
 pub struct Sets<E> {
     ways: Ways,
     entries: Box<[Option<E>]>,
-    /// The way that was used last, which is likely to be used next.
+    /// The way used last, which is likely to be used next.
     last: usize,
 }
 
@@ -69,7 +69,7 @@ impl<E> Sets<E> {
         Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, last: 0 }
     }
 
-    /// The ways of the set that a number picks.
+    /// The ways of the set that a number selects.
     pub fn ways(&self, number: u64) -> Range<usize> {
         self.ways.of(self.ways.set(number))
     }
@@ -82,7 +82,7 @@ impl<E> Sets<E> {
         self.entries[way].as_mut()
     }
 
-    /// The way of the entry that `is` meant.
+    /// The way of the entry for which `is` returns true.
     pub fn find(&self, number: u64, is: impl Fn(&E) -> bool) -> Option<usize> {
         let mut ways = self.ways(number);
         let is_meant = |way: usize| self.entries[way].as_ref().is_some_and(&is);
@@ -92,25 +92,25 @@ impl<E> Sets<E> {
         ways.find(|way| is_meant(*way))
     }
 
-    /// The entry that `is` meant; it counts as used.
+    /// The entry for which `is` returns true; counts as a use.
     pub fn look_up(&mut self, number: u64, is: impl Fn(&E) -> bool) -> Option<&E> {
         let way = self.find(number, is)?;
         self.touch(way);
         self.get(way)
     }
 
-    /// The entry in a way was used.
+    /// Records a use of the entry in a way.
     pub fn touch(&mut self, way: usize) {
         self.last = way;
         self.ways.touch(way);
     }
 
-    /// A way of the number's set that holds nothing.
+    /// An empty way of the number's set.
     pub fn free(&self, number: u64) -> Option<usize> {
         self.ways(number).find(|way| self.entries[*way].is_none())
     }
 
-    /// The way of the least recently used entry of the number's set that `can` go.
+    /// The way of the least recently used entry of the number's set for which `can` returns true.
     pub fn victim(&mut self, number: u64, can: impl Fn(&E) -> bool) -> Option<usize> {
         let mut victims = self.ways.victims(self.ways.set(number));
         while let Some(way) = self.ways.next_victim(&mut victims) {
@@ -121,24 +121,25 @@ impl<E> Sets<E> {
         None
     }
 
-    /// Puts an entry into a way, as used now; says what was there.
+    /// Puts an entry into a way, which counts as a use. Returns the previous entry.
     pub fn fill(&mut self, way: usize, entry: E) -> Option<E> {
         self.touch(way);
         self.entries[way].replace(entry)
     }
 
-    /// Puts an entry into its set, in place of the least recently used if need be; says what had to go.
+    /// Puts an entry into its set, evicting the least recently used entry if the set is full. Returns the evicted
+    /// entry.
     pub fn put(&mut self, number: u64, entry: E) -> Option<E> {
         let way = self.free(number).or_else(|| self.victim(number, |_| true)).expect("a set has a way");
         self.fill(way, entry)
     }
 
-    /// Takes out what is in a way.
+    /// Removes the entry of a way.
     pub fn clear(&mut self, way: usize) -> Option<E> {
         self.entries[way].take()
     }
 
-    /// Takes out the entry that `is` meant.
+    /// Removes the entry for which `is` returns true.
     pub fn remove(&mut self, number: u64, is: impl Fn(&E) -> bool) -> Option<E> {
         self.find(number, is).and_then(|way| self.clear(way))
     }
@@ -148,7 +149,7 @@ impl<E> Sets<E> {
         self.entries.iter().flatten()
     }
 
-    /// Keeps some entries; says how many went.
+    /// Removes the entries for which `keep` returns false. Returns how many.
     pub fn retain(&mut self, keep: impl Fn(&E) -> bool) -> usize {
         let going = self.entries.iter_mut().filter(|entry| entry.as_ref().is_some_and(|entry| !keep(entry)));
         going.map(|entry| *entry = None).count()

@@ -1,20 +1,22 @@
-//! Messages that can't be served yet: a queue for each line, and the lines whose first message is to be tried again.
+//! Messages that can't be served yet: a queue for each line, and the list of lines whose first message should be
+//! retried.
 //!
-//! Caches, memories and directories all work this way. A message that its line can't take now is parked behind those that
-//! wait for the line already. When the line has changed it is woken; the element then tries the line's first message, and takes it out
-//! of its queue if it was served. No time: how many messages are tried in a cycle is up to the element.
+//! Caches, memories and directories all use this. A message that its line can't accept now is parked behind those that
+//! already wait for the line. When the line changes it is woken. The element then retries the line's first message, and
+//! removes it from the queue if it was served. This module has no notion of time: how many messages are retried in a
+//! cycle is up to the element.
 
 use crate::LineAddr;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Messages by the line, or the row of a line, that they wait for.
+/// Messages by the line that they wait for. An element may use separate keys for the message classes of a line.
 pub struct WaitingRoom<T> {
-    /// None of them is empty. Only looked up.
+    /// No queue is empty. Only used for look-ups.
     queues: FxHashMap<LineAddr, VecDeque<T>>,
-    /// Queues that have become empty, to be used again.
+    /// Empty queues for reuse.
     spare: Vec<VecDeque<T>>,
-    /// Lines whose first message is to be tried, in order.
+    /// Lines whose first message should be retried, in order.
     woken: VecDeque<LineAddr>,
 }
 
@@ -40,12 +42,12 @@ impl<T> WaitingRoom<T> {
         self.queues.is_empty()
     }
 
-    /// The message waits for a line, behind all others.
+    /// Parks a message behind all others of its line.
     pub fn park(&mut self, line: LineAddr, message: T) {
         self.queue(line).push_back(message);
     }
 
-    /// The message waits for a line, in front of the first that `yields` to it.
+    /// Parks a message in front of the first one for which `yields` returns true.
     pub fn park_before(&mut self, line: LineAddr, message: T, yields: impl FnMut(&T) -> bool) {
         let queue = self.queue(line);
         let place = queue.iter().position(yields).unwrap_or(queue.len());
@@ -57,38 +59,38 @@ impl<T> WaitingRoom<T> {
         self.queues.entry(line).or_insert_with(|| spare.pop().unwrap_or_default())
     }
 
-    /// The line has changed: its first message, if there is one, is to be tried.
+    /// Called when the line has changed: wakes it if a message waits for it.
     pub fn changed(&mut self, line: LineAddr) {
         if self.is_awaited(line) {
             self.wake(line);
         }
     }
 
-    /// The first message of the line, which may be parked only after this, is to be tried.
+    /// Schedules a retry of the line's first message, which may be parked after this call.
     pub fn wake(&mut self, line: LineAddr) {
         if !self.woken.contains(&line) {
             self.woken.push_back(line);
         }
     }
 
-    /// Wakes a line even if it is woken already: it is tried once for each time.
+    /// Wakes a line even if it is woken already, so that it is retried once for each call.
     pub fn wake_once_more(&mut self, line: LineAddr) {
         self.woken.push_back(line);
     }
 
-    /// Wakes every line, in the order of their addresses.
+    /// Wakes every line, in address order.
     pub fn wake_all(&mut self) {
         let mut lines: Vec<LineAddr> = self.queues.keys().copied().collect();
         lines.sort_unstable();
         self.woken = lines.into();
     }
 
-    /// The line that was woken first.
+    /// The line woken first.
     pub fn next(&self) -> Option<LineAddr> {
         self.woken.front().copied()
     }
 
-    /// The line that was woken first, which no longer counts as woken.
+    /// Removes the line woken first from the list of woken lines, and returns it.
     pub fn take_next(&mut self) -> Option<LineAddr> {
         self.woken.pop_front()
     }
@@ -98,7 +100,7 @@ impl<T> WaitingRoom<T> {
         self.queues.get(&line).and_then(VecDeque::front)
     }
 
-    /// Takes out the first message of a line, which has been served; also says whether others wait for the line.
+    /// Removes the first message of a line, which has been served. Also returns whether others wait for the line.
     pub fn leave(&mut self, line: LineAddr) -> (T, bool) {
         let queue = self.queues.get_mut(&line).expect("a message that was served waits for its line");
         let served = queue.pop_front().expect("no queue is empty");
@@ -109,7 +111,7 @@ impl<T> WaitingRoom<T> {
         (served, others)
     }
 
-    /// The line is not tried again: nothing waits for it.
+    /// Cancels the retries of a line for which no message waits.
     pub fn forget(&mut self, line: LineAddr) {
         self.woken.retain(|other| *other != line);
     }

@@ -1,21 +1,21 @@
-//! Memories apart from each other: the host's, and each GPU's own. A physical address says by itself in which of them it lies.
+//! Separate physical memories: the host's, and each GPU's own. A physical address determines the memory it lies in.
 
 use crate::PhysAddr;
 
-/// Where the addresses of one memory end and those of the next begin. Zones of a host and 16 GPUs fit in the 52 bits that x86-64 has for
-/// physical addresses.
+/// The size of the address range of one memory. The zones of a host and 16 GPUs fit in the 52 physical address bits of
+/// x86-64.
 pub const ZONE: u64 = 1 << 47;
 
 /// A memory with addresses of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {
     Host,
-    /// Memory of a GPU, or memory that all GPUs have in common and the host does not, which is the first one's.
+    /// The memory of a GPU. Memory shared by all GPUs but not by the host counts as that of the first GPU.
     Gpu(usize),
 }
 
 impl Zone {
-    /// The memory that an address lies in.
+    /// The memory in which an address lies.
     pub const fn of(address: PhysAddr) -> Self {
         match address.0 / ZONE {
             0 => Self::Host,
@@ -23,7 +23,7 @@ impl Zone {
         }
     }
 
-    /// The GPU whose memory it is.
+    /// The GPU to which this memory belongs.
     pub const fn gpu(self) -> Option<usize> {
         match self {
             Self::Host => None,
@@ -31,7 +31,7 @@ impl Zone {
         }
     }
 
-    /// Its first address.
+    /// The first address of this memory.
     pub const fn base(self) -> PhysAddr {
         match self {
             Self::Host => PhysAddr(0),

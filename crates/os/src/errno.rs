@@ -1,4 +1,4 @@
-//! Error numbers of Linux.
+//! Linux error numbers.
 
 use crate::{Fault, memory::MapError};
 use std::fmt;
@@ -32,7 +32,7 @@ errors! {
 }
 
 impl Errno {
-    /// What a system call leaves in rax.
+    /// The value that a failed system call returns in rax.
     pub fn to_rax(self) -> u64 {
         -i64::from(self.0) as u64
     }

@@ -1,35 +1,35 @@
-//! Fast-forwarding: a program runs without time up to a point, and in time from there.
+//! Fast-forwarding: a program runs functionally (without time) up to a point, and in the timed machine from there on.
 //!
-//! What lies before the point (reading inputs, earlier kernels) runs as fast as it can be executed: host code on the functional
-//! CPU, kernels on the functional GPU. There the run *switches*: the machine in time takes over memory, threads, files and the
-//! driver's objects as they are. Its caches are cold, unless the switch comes earlier than the point by a *warm-up*: what runs in
-//! between runs in time and warms the caches, and is not measured.
+//! Everything before the point, such as reading inputs and earlier kernels, runs as fast as it can be executed: host
+//! code on the functional CPU, kernels on the functional GPU. Then the run *switches*: the timed machine takes over
+//! memory, threads, files and the driver's objects as they are. Its caches are cold, unless the switch happens a
+//! *warm-up* before the point. The warm-up runs in time to fill the caches, and is not measured.
 //!
-//! A run switches at the first moment from its switch point on at which no kernel runs without time; kernels that would start
-//! meanwhile wait for it.
+//! A run switches once it has reached its switch point and no functional kernel is in flight. Kernels that would start
+//! in the meantime wait for the switch.
 
 use std::{cell::Cell, fmt, rc::Rc, str::FromStr};
 
-/// Where a run is to be looked at.
+/// The point at which measurement begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// The start of a kernel, counted from 1 over all queues in the order in which kernels start.
     Kernel(u64),
-    /// The first mark of the begin of the program's region of interest.
+    /// The first marker that begins the program's region of interest.
     RegionOfInterest,
-    /// When all threads of the program together have executed so many instructions.
+    /// When all threads of the program together have executed this number of instructions.
     Instructions(u64),
 }
 
-/// What runs in time before the point.
+/// What runs in time before the point, to warm the caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WarmUp {
     /// Nothing: caches are empty at the point.
     #[default]
     Cold,
-    /// The last kernels before it, and host code between them.
+    /// The last kernels before the point, and the host code between them.
     Kernels(u64),
-    /// The last instructions before it.
+    /// The last instructions before the point.
     Instructions(u64),
 }
 
@@ -68,7 +68,7 @@ impl FromStr for WarmUp {
     }
 }
 
-/// A number, in thousands, millions or billions if it ends so.
+/// Parses a number, in thousands, millions or billions if it has such a suffix.
 fn count(text: &str) -> Result<u64, String> {
     let (digits, times) = match text.char_indices().next_back() {
         Some((end, 'k')) => (&text[..end], 1_000),
@@ -100,17 +100,17 @@ impl fmt::Display for WarmUp {
     }
 }
 
-/// How a run is fast-forwarded.
+/// The plan of a fast-forwarded run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastForward {
     to: Point,
     warm_up: WarmUp,
-    /// Where the run switches.
+    /// The point at which the timed machine takes over: `to` less the warm-up.
     switch: Point,
 }
 
 impl FastForward {
-    /// A warm-up is counted back from the point, so it must be counted in the point's own unit.
+    /// Fails if the warm-up is not counted in the unit of the point, or would begin before the program.
     pub fn new(to: Point, warm_up: WarmUp) -> Result<Self, String> {
         let too_long = || format!("a warm-up of {warm_up} begins before the program: {to} has fewer before it");
         let switch = match (to, warm_up) {
@@ -143,44 +143,44 @@ impl FastForward {
     }
 }
 
-/// What came of a fast-forward.
+/// The result of a fast-forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forwarded {
     pub plan: FastForward,
-    /// Whether the program came to the point.
+    /// Whether the program reached the point.
     pub reached: bool,
-    /// Instructions of the program and kernels that ran without time.
+    /// Instructions of the program and kernels that ran functionally.
     pub instructions: u64,
     pub kernels: u64,
 }
 
-/// How far a run is.
+/// The progress of a fast-forwarded run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It runs without time.
+    /// Running functionally.
     Skipping,
-    /// Its switch point has come; kernels without time are still in flight.
+    /// The switch point has been reached; functional kernels are still in flight.
     Stopping,
-    /// In time, before the point.
+    /// Timed, before the point.
     WarmUp,
-    /// In time, behind the point.
+    /// Timed, after the point.
     Measured,
 }
 
-/// A run that is fast-forwarded. Clones are the same run: the process has one, its GPUs and the machine others.
+/// The state of a fast-forwarded run. Clones share it: the process, its GPUs and the machine each have one.
 #[derive(Clone)]
 pub struct Forward(Rc<State>);
 
 struct State {
     plan: FastForward,
     stage: Cell<Stage>,
-    /// Kernels that have been started, and those of them that run without time at the moment.
+    /// Kernels that have been started, and those of them that are in flight functionally.
     launched: Cell<u64>,
     in_flight: Cell<usize>,
-    /// What ran without time.
+    /// The work that ran functionally.
     instructions: Cell<u64>,
     kernels: Cell<u64>,
-    /// The point has been passed, and the process has not noticed yet.
+    /// Whether the point has been passed without the process having noticed yet.
     passed: Cell<bool>,
 }
 
@@ -205,12 +205,12 @@ impl Forward {
         self.0.stage.get()
     }
 
-    /// Whether the machine in time has taken over.
+    /// Whether the timed machine has taken over.
     pub fn is_in_time(&self) -> bool {
         matches!(self.stage(), Stage::WarmUp | Stage::Measured)
     }
 
-    /// What came of it so far.
+    /// The result so far.
     pub fn outcome(&self) -> Forwarded {
         Forwarded {
             plan: self.0.plan,
@@ -220,19 +220,19 @@ impl Forward {
         }
     }
 
-    /// Whether the run switches at the mark of a region of interest.
+    /// Whether the run switches at the marker of a region of interest.
     pub(crate) fn waits_for_mark(&self) -> bool {
         self.0.plan.switch == Point::RegionOfInterest && self.stage() == Stage::Skipping
     }
 
-    /// The switch point has come.
+    /// Called when the switch point has been reached.
     pub(crate) fn stop(&self) {
         if self.stage() == Stage::Skipping {
             self.0.stage.set(Stage::Stopping);
         }
     }
 
-    /// The program has executed so many instructions.
+    /// Called with the number of instructions that the program has executed.
     pub(crate) fn executed(&self, instructions: u64) {
         if !self.is_in_time() {
             self.0.instructions.set(instructions);
@@ -244,7 +244,7 @@ impl Forward {
         }
     }
 
-    /// After how many instructions of the program something changes, if that is known.
+    /// The instruction count at which the stage changes next, if it is known.
     pub(crate) fn next_change(&self) -> Option<u64> {
         match (self.stage(), self.0.plan.switch, self.0.plan.to) {
             (Stage::Skipping, Point::Instructions(n), _) | (Stage::WarmUp, _, Point::Instructions(n)) => Some(n),
@@ -252,12 +252,12 @@ impl Forward {
         }
     }
 
-    /// Whether the machine in time may take over now.
+    /// Whether the timed machine may take over now.
     pub(crate) fn can_switch(&self) -> bool {
         self.stage() == Stage::Stopping && self.0.in_flight.get() == 0
     }
 
-    /// The machine in time takes over.
+    /// Called when the timed machine takes over.
     pub(crate) fn switch(&self) {
         self.0.stage.set(Stage::WarmUp);
         if self.0.plan.warm_up == WarmUp::Cold {
@@ -275,8 +275,8 @@ impl Forward {
         self.0.passed.take()
     }
 
-    /// The next kernel is to start: its number, from 1. From now on the run is in the stage in which that kernel runs, or (while
-    /// kernels are in flight) waits.
+    /// Called when the next kernel is about to start; returns its number, from 1. Afterwards the run is in the stage in
+    /// which that kernel runs or, while functional kernels are in flight, waits.
     pub(crate) fn launch(&self) -> u64 {
         let number = self.0.launched.get() + 1;
         self.0.launched.set(number);
@@ -294,14 +294,14 @@ impl Forward {
         number
     }
 
-    /// A kernel starts in time.
+    /// Called when a kernel starts in the timed machine.
     pub(crate) fn launch_in_time(&self, number: u64) {
         if self.stage() == Stage::WarmUp && matches!(self.0.plan.to, Point::Kernel(first) if number >= first) {
             self.pass();
         }
     }
 
-    /// Kernels that ran without time have ended.
+    /// Called when functional kernels have ended.
     pub(crate) fn ended(&self, kernels: usize) {
         self.0.in_flight.set(self.0.in_flight.get() - kernels);
     }

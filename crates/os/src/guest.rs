@@ -1,7 +1,8 @@
-//! What a device driver sees of a guest: its memory, and the system call by which its library asks for something.
+//! A device driver's interface to a guest: the guest's memory, and the system call by which its library reaches the
+//! driver.
 //!
-//! The driver runs on the kernel's side of the wall. It reads and writes the guest's memory at the guest's own virtual
-//! addresses, with the rights the guest itself would have, and it may map memory into the guest.
+//! The driver runs on the kernel's side. It reads and writes the guest's memory at the guest's virtual addresses, with
+//! the guest's own rights, and it may map memory into the guest.
 
 use crate::files::View;
 use engine::Time;
@@ -9,11 +10,11 @@ use mem::{Bytes, Frames, PhysAddr, VirtAddr};
 use std::fmt;
 use thiserror::Error;
 
-/// The number of the system call that reaches the driver. Linux has no call by this number and never will: a program that
-/// runs natively gets ENOSYS.
+/// The number of the system call that reaches the driver. Linux does not assign this number, so a program that runs
+/// natively gets ENOSYS.
 pub const TRAP_CALL: u64 = 0x4353_494d;
 
-/// A thread of a guest, by the number it gets from `gettid`.
+/// A guest thread, by the number that `gettid` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub u32);
 
@@ -32,7 +33,7 @@ pub struct Fault {
     pub write: bool,
 }
 
-/// The guest's memory can't grow: its limit or its address space is used up.
+/// The guest's memory can't grow: its limit or its address space is exhausted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{size} more do not fit into the guest's memory")]
 pub struct NoRoom {
@@ -47,47 +48,48 @@ pub trait GuestMemory {
     /// Copies bytes in. On a fault, bytes before the faulting one may have been written.
     fn write(&mut self, address: VirtAddr, bytes: &[u8]) -> Result<(), Fault>;
 
-    /// Maps zeros, readable and writable, page-aligned, where there is room.
+    /// Maps zeroed pages, readable and writable, at any free address.
     fn map_anonymous(&mut self, size: Bytes) -> Result<VirtAddr, NoRoom>;
 
-    /// Brings in the pages of a mapping that devices will use, as many as there is memory for: where that takes time, it is when
-    /// they are allocated, as with drivers of GPUs that can't wait for a page.
+    /// Brings in the pages of a mapping that devices will use, as far as memory suffices. A timed run pays for it at
+    /// allocation, like drivers of GPUs that can't take page faults.
     fn populate(&mut self, address: VirtAddr, size: Bytes) {
         let _ = (address, size);
     }
 
-    /// Takes a mapping away; pages that are not mapped are passed over.
+    /// Removes a mapping; pages that are not mapped are skipped.
     fn unmap(&mut self, address: VirtAddr, size: Bytes);
 
-    /// Where a page lies in physical memory, after whatever a first access does (pages of zeros, copies on write), and that
-    /// memory: for devices that access many places in a row. Good until the guest's mappings change.
+    /// The physical address of a page, after the effects of a first access (zero fill, copy on write). For devices that
+    /// make many accesses. Valid until the guest's mappings change. None if there is no direct access to the frames.
     fn physical(&mut self, address: VirtAddr, write: bool) -> Option<Result<PhysAddr, Fault>> {
         let _ = (address, write);
         None
     }
 
-    /// Has accesses of the host to whole pages go to the driver ([`Trap::host_fault`]) before anything else.
+    /// Makes the host's accesses to whole pages fault to the driver first ([`Trap::host_fault`]).
     fn guard(&mut self, address: VirtAddr, size: Bytes, guard: Guard) {
         let _ = (address, size, guard);
     }
 
-    /// Where a page lies in physical memory, whatever guards it; the page has that frame for itself from then on.
+    /// The physical address of a page, regardless of its guard. From then on the page does not share its frame.
     fn beneath(&mut self, address: VirtAddr) -> Option<Result<PhysAddr, Fault>> {
         self.physical(address, true)
     }
 
-    /// Whether an access failed only because its bytes have not come yet from a device, or because a driver guards them: what was to be
-    /// done is done again.
+    /// Whether an access failed only because its bytes are still on their way from a device, or because a driver guards
+    /// them. The operation must then be repeated.
     fn is_waiting(&self) -> bool {
         false
     }
 
-    /// A device may write this page of physical memory from now on, until it is given back.
+    /// Notes that a device may write this physical page until the page is freed.
     fn share(&mut self, page: PhysAddr) {
         let _ = page;
     }
 
-    /// A device works on this page of physical memory until it is let go: whatever the program does, nobody else gets it before.
+    /// Notes that a device uses this physical page. Until [`GuestMemory::unpin`] the page is not allocated again, even
+    /// if the program frees it.
     fn pin(&mut self, page: PhysAddr) {
         let _ = page;
     }
@@ -96,7 +98,7 @@ pub trait GuestMemory {
         let _ = page;
     }
 
-    /// The memory that [`GuestMemory::physical`] speaks of.
+    /// The physical memory that [`GuestMemory::physical`] refers to.
     fn frames(&mut self) -> Option<&mut Frames> {
         None
     }
@@ -121,7 +123,7 @@ pub trait GuestMemory {
         self.write(address, &value.to_le_bytes())
     }
 
-    /// The bytes of a C string without its end, at most `longest` of them.
+    /// Reads a C string without its terminator, at most `longest` bytes.
     fn read_c_string(&mut self, address: VirtAddr, longest: usize) -> Result<Vec<u8>, Fault> {
         let mut text = Vec::new();
         let mut byte = [0];
@@ -136,7 +138,7 @@ pub trait GuestMemory {
     }
 }
 
-/// What of a page a driver guards.
+/// Which accesses to a page fault to the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guard {
     #[default]
@@ -147,40 +149,40 @@ pub enum Guard {
     All,
 }
 
-/// How the driver answers a fault of the host.
+/// The driver's answer to a page fault of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostFault {
-    /// The access can be made again at once.
+    /// The access can be repeated at once.
     Repaired,
-    /// The thread waits, and makes the access again when devices have done something, or when `until` has come.
+    /// The thread waits and repeats the access when devices have done something, or at `until`.
     Wait { until: Time },
-    /// The page is none of the driver's: the access ends in a signal.
+    /// The page does not belong to the driver: the access raises a signal.
     NotMine,
 }
 
-/// How the driver answers a trap.
+/// The driver's answer to a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The system call returns this value (in rax).
     Return(u64),
-    /// The thread waits. The same call is made again, with the same arguments, after another thread's trap has returned, or
-    /// when `until` has come ([`Time::NEVER`]: only the former).
+    /// The thread waits. The call is repeated with the same arguments after another thread's trap has returned, or at
+    /// `until` ([`Time::NEVER`]: without a timeout).
     Wait {
         until: Time,
-        /// Commands have got further by this call all the same: other threads that wait look again.
+        /// Whether this call nevertheless advanced commands, so that other waiting threads must check again.
         moved: bool,
     },
-    /// Nothing has been done: bytes that the call reads have not come yet from a device ([`GuestMemory::is_waiting`]). It is made
-    /// again when they have.
+    /// Nothing has been done, because bytes that the call reads are still on their way from a device
+    /// ([`GuestMemory::is_waiting`]). The call is repeated when they have arrived.
     Away,
 }
 
-/// A driver: what answers the system call [`TRAP_CALL`].
+/// A driver, which answers the system call [`TRAP_CALL`].
 pub trait Trap {
-    /// One call, with the arguments in the order of the system-call convention: rdi, rsi, rdx, r10, r8, r9.
+    /// Handles one call. Arguments are in the order of the system-call convention: rdi, rsi, rdx, r10, r8, r9.
     fn trap(&mut self, args: [u64; 6], thread: Tid, guest: &mut dyn GuestMemory, now: Time) -> Answer;
 
-    /// A thread, or the kernel for it, has accessed a page that the driver guards.
+    /// Handles an access of a thread, or of the kernel on its behalf, to a page that the driver guards.
     fn host_fault(
         &mut self,
         address: VirtAddr,
@@ -193,42 +195,42 @@ pub trait Trap {
         HostFault::NotMine
     }
 
-    /// What the program can read from now on: at its start, and when it has changed its working folder.
+    /// Sets which files the program can read: called at its start, and when its working folder changes.
     fn see(&mut self, files: View) {
         let _ = files;
     }
 
-    /// Lets the driver's devices work for a while (about `budget` instructions of theirs). To be called between the turns of
-    /// threads, and again and again while all of them wait. Answers with the instructions executed; more than zero means
-    /// that threads which wait for the driver should make their calls again, zero that the devices have nothing to do.
+    /// Lets the driver's devices execute about `budget` instructions. Called between the turns of threads, and
+    /// repeatedly while all threads wait. Returns the number of instructions executed. If it is not zero, threads that
+    /// wait for the driver should repeat their calls; zero means that the devices have nothing to do.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
         let _ = (guest, now, budget);
         0
     }
 
-    /// When something happens by itself for which threads may wait: the end of a kernel, whose time is known beforehand.
+    /// The time of the next event that threads may wait for and whose time is known, such as the end of a kernel.
     fn next_event(&self) -> Time {
         Time::NEVER
     }
 
-    /// Whether devices are at work of which nobody can say when it ends.
+    /// Whether devices are doing work whose end is not known in advance.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// Why the driver's devices, and with them the simulation, can't go on.
+    /// Why the driver's devices, and so the simulation, can't continue.
     fn broken(&self) -> Option<String> {
         None
     }
 
-    /// What a thread that was told to wait waits for, for the report on a deadlock: `event 3 of queue 1`.
+    /// What a waiting thread waits for, for deadlock reports: `event 3 of queue 1`.
     fn waits_for(&self, thread: Tid) -> String {
         let _ = thread;
         "the driver".into()
     }
 }
 
-/// No driver is there: every call fails as a system call that does not exist does.
+/// The absence of a driver: every call fails like a system call that does not exist.
 pub struct NoDriver;
 
 impl Trap for NoDriver {

@@ -1,9 +1,9 @@
 //! Linux processes inside cohesim.
 //!
-//! A program is an x86-64 ELF file that knows nothing of the simulator. This crate gives it what a kernel gives: an address
-//! space with page tables in simulated physical memory, threads, signals, files behind a wall, and clocks that run in
-//! simulated time. The program is not trusted: whatever it does, it gets an error number or a signal, and it sees no file of
-//! the host but those it was shown.
+//! A program is an ordinary x86-64 ELF file, not built for the simulator. This crate provides what a kernel provides:
+//! an address space with page tables in simulated physical memory, threads, signals, an isolated view of files, and
+//! clocks that run in simulated time. The program is not trusted: an illegal operation ends in an error number or a
+//! signal, and the program sees no file of the host but those that the user mounted.
 #![deny(unsafe_code)]
 
 mod calls;

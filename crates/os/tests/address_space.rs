@@ -1,4 +1,4 @@
-//! Address spaces as the kernel's side uses them.
+//! Tests of address spaces through the kernel's interface.
 
 use mem::{Bytes, VirtAddr};
 use os::{
@@ -60,7 +60,7 @@ fn a_guarded_page_refuses_the_host_and_keeps_its_frame() {
     space.guard(VirtAddr(start + PAGE), Bytes(PAGE), Guard::All);
     assert!(space.load(start + PAGE, Size::B8).is_err());
     assert_eq!((space.load(start, Size::B8), space.load(start + 2 * PAGE, Size::B8)), (Ok(0), Ok(0)));
-    // What the program asks for does not take the guard away.
+    // Changing the program's rights does not remove the guard.
     space.protect(start, 3 * PAGE, Rights::READ).unwrap();
     space.protect(start, 3 * PAGE, Rights::READ_WRITE).unwrap();
     assert!(space.load(start + PAGE, Size::B8).is_err());
@@ -202,7 +202,7 @@ fn a_mapping_grows_in_place_or_moves_with_its_bytes() {
     let start = zeros(&mut space, 4);
     space.store(start, Size::B8, 1).unwrap();
     space.store(start + 3 * PAGE, Size::B8, 4).unwrap();
-    // Mappings grow downwards, so that what lies above is taken.
+    // Mappings are placed downwards, so the range above is taken.
     let below = zeros(&mut space, 1);
     assert_eq!(below, start - PAGE);
     assert_eq!(space.remap(below, PAGE, 2 * PAGE, Move::Never), Err(MapError::NoMemory));
@@ -258,7 +258,7 @@ fn a_block_that_writes_itself_executes_what_it_wrote() {
 fn tens_of_thousands_of_mappings_fill_the_address_space_from_the_top() {
     let mut space = space();
     let top = zeros(&mut space, 1);
-    // Neighbours differ, so that no two become one; every third is taken away again.
+    // Neighbours have different rights, so that areas don't merge; every third is unmapped again.
     for number in 1..60_000 {
         let rights = if number % 2 == 0 { Rights::READ } else { Rights::READ_WRITE };
         let start = space.map_zeros(PAGE, rights).unwrap();

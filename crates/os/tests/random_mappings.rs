@@ -1,11 +1,11 @@
-//! Random mappings, compared with a model that is too simple to be wrong: a list of pages.
+//! Random mappings, compared with a simple model: a list of pages.
 
 use mem::Bytes;
 use os::memory::{AddressSpace, Backing, HUGE_PAGE, MapRequest, Move, PAGE, Place, Rights};
 use proptest::{collection::vec, prelude::*};
 use x86::{Memory, Size};
 
-/// The range that is played with: two huge pages and a bit.
+/// The range in use: two huge pages and a part of a third.
 const BASE: u64 = 0x1000_0000;
 const PAGES: usize = 1100;
 
@@ -35,7 +35,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A page that is mapped: its rights and its first word.
+/// A mapped page: its rights and its first word.
 type Page = Option<(u64, u64)>;
 
 fn address(page: usize) -> u64 {
@@ -46,7 +46,7 @@ fn apply(space: &mut AddressSpace, model: &mut [Page], op: Op) {
     let within = |page: usize, count: usize| count.min(PAGES - page);
     match op {
         Op::Map { page, count, rights, huge } => {
-            // Huge mappings begin and end at borders of huge pages.
+            // Huge mappings are aligned to huge pages.
             let step = if huge { (HUGE_PAGE / PAGE) as usize } else { 1 };
             let first = page / step * step;
             let count = within(first, count.next_multiple_of(step)) / step * step;
@@ -119,7 +119,7 @@ proptest! {
         let mut model: Vec<Page> = vec![None; PAGES];
         for op in ops {
             apply(&mut space, &mut model, op);
-            // A sample now, everything at the end.
+            // Check a sample now, and everything at the end.
             check(&mut space, &model, 37);
         }
         check(&mut space, &model, 1);

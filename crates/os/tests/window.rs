@@ -1,4 +1,4 @@
-//! What agents see of memory while their stores are on their way.
+//! The memory that agents see while stores are pending.
 
 use mem::{Block, Bytes, LINE, LineAddr, Mask, PhysAddr, VirtAddr};
 use os::{
@@ -10,7 +10,7 @@ use x86::{Access, Memory, Size, Stop};
 
 const BASE: u64 = 0x10_0000;
 
-/// Four pages that are there, seen by two agents.
+/// Four resident pages, and two agents.
 fn space() -> AddressSpace {
     let mut space = AddressSpace::new(Bytes(16 << 20));
     space.map_at(Place::Exactly(BASE), 4 * PAGE, Rights::READ_WRITE, "").unwrap();
@@ -32,7 +32,7 @@ fn store(space: &mut AddressSpace, agent: usize, address: u64, size: Size, value
     space.store(address, size, value).unwrap();
 }
 
-/// What was touched last.
+/// The stores of the last execution.
 fn stores(space: &mut AddressSpace) -> Vec<Touch> {
     space.window().unwrap().touches().iter().filter(|touch| touch.store).copied().collect()
 }
@@ -64,7 +64,7 @@ fn each_byte_comes_from_the_youngest_store_to_it() {
     store(&mut space, 0, BASE + 3, Size::B1, 0x33);
     assert_eq!(load(&mut space, 0, BASE), 0x1111_1111_3322_1111);
     perform(&mut space, 0, &first);
-    // Another agent's later store shows where none of this agent's waits any longer.
+    // Another agent's later store is visible where this agent has no pending store.
     store(&mut space, 1, BASE, Size::B8, 0x4444_4444_4444_4444);
     let others = stores(&mut space);
     perform(&mut space, 1, &others);
@@ -103,7 +103,7 @@ fn a_page_that_is_not_there_stops_the_program_but_not_the_kernel() {
         let leaf = walk(space.frames(), space.root(), touch.virt).unwrap();
         assert_eq!(leaf.place(touch.virt), touch.phys, "the kernel's stores can be translated");
     }
-    // The caller sees the page at once, others when its entry in the tables has been performed.
+    // The caller sees the page at once, others after its page-table entry has been performed.
     let mut byte = [1];
     space.read(VirtAddr(fresh), &mut byte).unwrap();
     assert_eq!(byte, [0]);
@@ -128,7 +128,7 @@ fn a_page_that_is_used_again_is_cleared_by_stores_before_anybody_finds_it() {
     let written = stores(&mut space);
     let zeroed = written.iter().filter(|touch| touch.phys.0 / PAGE == old.0 / PAGE);
     assert_eq!(zeroed.filter(|touch| touch.data == Block::full([0; LINE])).count(), PAGE as usize / LINE);
-    // The last store is the one by which it can be found.
+    // The last store is the one that makes the page reachable.
     let last = written.last().unwrap();
     assert!(last.phys.0 / PAGE != old.0 / PAGE && last.data.mask().len() == 8);
     perform(&mut space, 0, &written);
@@ -139,7 +139,7 @@ fn a_page_that_is_used_again_is_cleared_by_stores_before_anybody_finds_it() {
 #[test]
 fn a_page_that_a_device_works_on_is_given_to_nobody_else() {
     let mut space = space();
-    // The kernel's view: whatever it has written counts.
+    // The kernel's view includes everything it has written.
     let place = |space: &mut AddressSpace, at: u64| space.physical(VirtAddr(at), true).unwrap().unwrap();
     space.window().unwrap().enter_kernel(0);
     let page = place(&mut space, BASE);
@@ -161,7 +161,7 @@ fn what_was_remembered_of_a_page_is_forgotten_when_its_end_has_been_performed() 
     space.window().unwrap().enter_kernel(0);
     AddressSpace::unmap(&mut space, BASE, PAGE).unwrap();
     let written = stores(&mut space);
-    // The other agent may still find it, and remembers.
+    // The other agent may still find the page, and caches the translation.
     assert_eq!(load(&mut space, 1, BASE), 0);
     perform(&mut space, 0, &written);
     let changed = space.leave_kernel();
@@ -197,7 +197,7 @@ fn a_line_that_devices_may_write_is_looked_for_first() {
     assert_eq!(space.load(BASE + 128, Size::B4), Err(Stop::Wait));
     let missing = space.window().unwrap().missing().unwrap();
     assert_eq!((missing.virt, missing.phys), (VirtAddr(BASE + 128), PhysAddr(page.0 + 128)));
-    // Its own store, it sees in any case; and other pages are never asked about.
+    // An agent always sees its own store; the callback is never asked about pages that are not shared.
     store(&mut space, 0, BASE + 128, Size::B8, 9);
     assert_eq!((load(&mut space, 0, BASE + 128), load(&mut space, 0, BASE + PAGE)), (9, 0));
     sight.set(Sight::Own);

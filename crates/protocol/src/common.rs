@@ -1,6 +1,6 @@
 //! What the actions of several tables do alike.
 
-use crate::{Block, Kind, Mask, Msg, Node, Stamps, Work};
+use crate::{Block, Kind, Line, Mask, Msg, Node, Stamps, Work};
 
 /// Remembers who waits for the answer.
 pub fn ask<const N: usize>(work: &mut Work<'_, N>) {
@@ -31,6 +31,19 @@ pub fn write_through<const N: usize>(work: &mut Work<'_, N>) {
     work.line.in_flight = work.line.in_flight.or(work.msg.data.mask());
     work.line.acks += 1;
     work.send(work.place.below, Kind::Write, work.msg.data);
+}
+
+/// Whether none of the bytes that the message writes is on its way below, and none is kept back until others have landed.
+pub fn is_beside<const N: usize>(line: &Line<N>, msg: &Msg<N>) -> bool {
+    !line.is_dirty() && line.in_flight.and(msg.data.mask()).is_empty()
+}
+
+/// Sends the bytes below that were kept back while others of the line were on their way, and waits for their acknowledgement.
+pub fn send_held<const N: usize>(work: &mut Work<'_, N>) {
+    let held = std::mem::replace(&mut work.line.dirty, Mask::NONE);
+    work.line.in_flight = work.line.in_flight.or(held);
+    work.line.acks += 1;
+    work.send(work.place.below, Kind::Write, work.line.data.only(held));
 }
 
 /// The bytes of an acknowledgement have arrived below.

@@ -1,8 +1,9 @@
 //! A write-through second-level cache: writes go on to memory at once and stay in a line only if it is there already.
 //!
-//! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory. Atomic accesses are performed here, once
-//! the line is here and nothing of it is in flight; where several such caches share memory, they are passed on to it once nothing of the
-//! line is held or in flight here.
+//! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory. A write to bytes that are
+//! in flight must not overtake them. It waits if the line is here; otherwise it is kept back (`IP`), with all that is written to the line after it, and goes
+//! as one write when what is in flight has landed. Atomic accesses are performed here, once the line is here and nothing of it is in flight; where several
+//! such caches share memory, they are passed on to it once nothing of the line is held or in flight here.
 
 use crate::roles::Atomics;
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
@@ -10,25 +11,28 @@ use wt::{Action, Event, State};
 
 protocol! {
  /// `Past`: atomic accesses are performed below.
- wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop Done Bring Found Pass HandUp)
- on(  Read           Write                   WriteOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
- I  { [F Ask Fetch]  [IW Through Ack]        x          x          [I Done]       [I Done]  x                x            x          }
- V  { [V Reply]      [VW Merge Through Ack]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
- F  { z              z                       x          z          z              z         [V Fill Answer]  x            x          }
- IW { z              [IW Through Ack]        z          z          z              z         x                [IW Landed]  [I Landed] }
- VW { [VW Reply]     [VW Merge Through Ack]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] };
+ wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Hold Send Drop Done Bring Found Pass HandUp)
+ on(  Read           Write                   WriteOver      Evict      Invalidate     Flush     Data             AckMore      AckLast               )
+ I  { [F Ask Fetch]  [IW Through Ack]        x              x          [I Done]       [I Done]  x                x            x                     }
+ V  { [V Reply]      [VW Merge Through Ack]  x              [I Drop]   [I Drop Done]  [V Done]  x                x            x                     }
+ F  { z              z                       x              z          z              z         [V Fill Answer]  x            x                     }
+ IW { z              [IW Through Ack]        [IP Hold Ack]  z          z              z         x                [IW Landed]  [I Landed]            }
+ VW { [VW Reply]     [VW Merge Through Ack]  z              [IW Drop]  z              z         x                [VW Landed]  [V Landed]            }
+ IP { z              x                       [IP Hold Ack]  z          z              z         x                [IP Landed]  [IW Landed Send Drop] };
  on(  Modify                    )
  I  { [I Bring]                 }
  V  { [VW Found Merge Through]  }
  F  { z                         }
  IW { z                         }
- VW { z                         };
+ VW { z                         }
+ IP { z                         };
  on(  ModifyPast     Modified         )
  I  { [I Pass]       [I HandUp]       }
  V  { [I Drop Pass]  [I Drop HandUp]  }
  F  { z              z                }
  IW { z              z                }
  VW { z              z                }
+ IP { z              z                }
 }
 
 /// The controller of table [`wt`].
@@ -51,7 +55,7 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
     fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read => Event::Read,
-            Kind::Write if line.in_flight.and(msg.data.mask()).is_empty() => Event::Write,
+            Kind::Write if common::is_beside(line, msg) => Event::Write,
             Kind::Write => Event::WriteOver,
             Kind::Evict => Event::Evict,
             Kind::Invalidate => Event::Invalidate,
@@ -68,19 +72,20 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
     }
 
     fn fits(&self, line: &Line<N>) -> bool {
-        let (holds, asked, writing) = match State::ALL[line.state as usize] {
-            State::I => (false, false, false),
-            State::V => (true, false, false),
-            State::F => (false, true, false),
-            State::IW => (false, false, true),
-            State::VW => (true, false, true),
+        let (empty, whole, partial) = (line.is_empty(), line.data.is_full(), line.is_partial());
+        let (held, kept_back, asked, writing) = match State::ALL[line.state as usize] {
+            State::I => (empty, false, false, false),
+            State::V => (whole, false, false, false),
+            State::F => (empty, false, true, false),
+            State::IW => (empty, false, false, true),
+            State::VW => (whole, false, false, true),
+            State::IP => (partial, true, false, true),
         };
-        let held = if holds { line.data.is_full() } else { line.is_empty() };
-        held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
+        held && (line.is_dirty(), line.is_asked(), line.is_writing()) == (kept_back, asked, writing)
     }
 
     fn takes_room(&self, state: u8) -> bool {
-        state != State::I as u8 && state != State::IW as u8
+        !matches!(State::ALL[state as usize], State::I | State::IW | State::IP)
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
@@ -94,6 +99,8 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
             Action::Through => common::write_through(work),
             Action::Ack => common::acknowledge(work),
             Action::Landed => return common::landed(work),
+            Action::Hold => common::take_dirty(work),
+            Action::Send => common::send_held(work),
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::Bring => common::bring(work, Kind::Read),
@@ -120,5 +127,31 @@ mod tests {
             let mut log = Log::new(&wt::TABLE, 0);
             assert_eq!(step(&WriteThroughL2::ALONE, &wt::TABLE, place, &mut line, &msg, &mut log), Ok(Step::Stall));
         }
+    }
+
+    #[test]
+    fn what_is_written_over_bytes_in_flight_goes_as_one_write_when_they_have_landed() {
+        let mut line = Line::<2>::new(State::I as u8);
+        let mut say = |kind, data| {
+            let msg = Msg::new(Node(4), Node(0), kind, LineAddr(0), data);
+            let mut log = Log::new(&wt::TABLE, 0);
+            match step(&WriteThroughL2::ALONE, &wt::TABLE, Place::new(Node(0), Node(1)), &mut line, &msg, &mut log) {
+                Ok(Step::Sends(sends)) => sends.into_iter().map(|send| (send.to, send.kind, send.data)).collect(),
+                _ => Vec::new(),
+            }
+        };
+        let [first, beside, second, third] = [(0, 1), (1, 2), (0, 3), (1, 4)].map(|(at, value)| Block::one(at, value));
+        let acknowledged = |data| (Node(4), Kind::Ack, data);
+        for goes in [first, beside] {
+            assert_eq!(say(Kind::Write, goes), [(Node(1), Kind::Write, goes), acknowledged(goes)]);
+        }
+        for stays in [second, third] {
+            assert_eq!(say(Kind::Write, stays), [acknowledged(stays)]);
+        }
+        let both = Block::full([3, 4]);
+        assert_eq!(say(Kind::Ack, beside), [], "another is in flight");
+        assert_eq!(say(Kind::Ack, first), [(Node(1), Kind::Write, both)]);
+        assert_eq!(say(Kind::Ack, both), []);
+        assert_eq!(line, Line::new(State::I as u8));
     }
 }

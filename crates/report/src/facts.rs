@@ -1,19 +1,18 @@
-//! What a summary needs to know of the machine: capacities that statistics are held against.
+//! Facts about the machine that a summary needs: capacities to compare statistics with.
 
 use engine::Hertz;
 use machine::Machine;
 
-/// Capacities.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) clock: Hertz,
-    /// Of the CPU; of a machine without one, the GPU's.
+    /// The CPU's clock; without a CPU, the GPU's.
     pub(crate) cpu_clock: Hertz,
-    /// Of the network; of a machine without a CPU, the GPU's.
+    /// The network's clock; without a CPU, the GPU's.
     pub(crate) network_clock: Hertz,
     /// Wavefronts that a compute unit can hold.
     pub(crate) wave_slots: u64,
-    /// Bytes a second of all channels together.
+    /// Peak bandwidth of all channels together, in bytes per second.
     pub(crate) memory_peak: f64,
 }
 
@@ -40,7 +39,7 @@ impl Facts {
     }
 }
 
-/// Cycles of a clock that begin in a time.
+/// Number of clock cycles that begin within a time.
 pub(crate) fn cycles_of(clock: Hertz, femtoseconds: u64) -> u64 {
     (u128::from(femtoseconds) * u128::from(clock.0)).div_ceil(FEMTOSECONDS) as u64
 }

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers formatted for people.
 
 /// `1,234,567`
 pub(crate) fn count(n: u64) -> String {
@@ -13,12 +13,12 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
-/// A share of 1 as `93.1%`.
+/// A fraction as a percentage: `93.1%`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A number in the largest of the units that leaves a figure before the point, three digits that count.
+/// The number with three significant digits, in the largest unit that leaves at least one digit before the point.
 fn scaled(n: f64, units: &[(f64, &str)]) -> String {
     let (factor, unit) = units.iter().rev().find(|(factor, _)| n >= *factor).unwrap_or(&units[0]);
     let n = n / factor;
@@ -40,7 +40,7 @@ pub(crate) fn size(bytes: u64) -> String {
     scaled(bytes as f64, &[(1.0, "B"), (kib, "KiB"), (kib * kib, "MiB"), (kib * kib * kib, "GiB")])
 }
 
-/// One part of a whole that may be nothing.
+/// `part / whole`; 0 if `whole` is 0.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

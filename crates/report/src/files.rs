@@ -1,6 +1,6 @@
 //! The files of a run. `out.rs` makes them appear together.
 
-use crate::{Summary, csv, html, parquet, perfetto, subject::Subject, subject::VERSION};
+use crate::{Summary, drawing, html, parquet, perfetto, rows, subject::Subject, subject::VERSION};
 use engine::{Region, Run, Statistics, Time, Value};
 use serde::Serialize;
 use std::{
@@ -17,13 +17,15 @@ pub struct ReportError {
     pub source: io::Error,
 }
 
-/// Writes the results of a run to a folder, which is made if need be (see [`OutFolder`](crate::OutFolder)):
+/// Writes the results of a run to a folder, which is created if needed (see [`OutFolder`](crate::OutFolder)):
 ///
-/// - `stats.json`, `stats.csv`, `stats.parquet`: every statistic, simulated facts only: the same for any number of threads;
-/// - `summary.json`: what they come down to; `report.html`: the same to look at;
-/// - `run.json`: what was run, and how it was on the computer that simulated;
+/// - `stats.json`, `stats.csv`, `stats.parquet`: every statistic. They hold simulated facts only, which do not depend
+///   on the number of threads;
+/// - `summary.json`: the summary; `report.html`: the summary as a page;
+/// - `run.json`: what was run, and facts about the simulation itself, such as its wall time;
 /// - `machine.toml`: the machine, with everything it extends and every change;
-/// - `trace.json`, if a trace was taken: opens in ui.perfetto.dev.
+/// - `plan.json`: its elements and wires, for programs that draw it;
+/// - `trace.json`, if a trace was recorded: opens in ui.perfetto.dev.
 pub fn write(folder: &Path, subject: &Subject) -> Result<(), ReportError> {
     fs::create_dir_all(folder).map_err(|source| ReportError { path: folder.to_owned(), source })?;
     let summary = Summary::of(subject);
@@ -31,12 +33,13 @@ pub fn write(folder: &Path, subject: &Subject) -> Result<(), ReportError> {
     let shown = Subject { run: &measured, ..*subject };
     let regions = simulated(subject.run);
     let identity = subject.identity().to_string();
-    let rows = csv::rows(&identity, &regions);
+    let rows = rows::rows(&identity, &regions);
     file(folder, "stats.json", stats_json(subject.run.end, &regions).as_bytes())?;
-    file(folder, "stats.csv", csv::render(&rows).as_bytes())?;
-    file(folder, "stats.parquet", &parquet::render(&rows))?;
+    file(folder, "stats.csv", &rows::csv(&rows))?;
+    file(folder, "stats.parquet", &parquet::render(subject, &rows))?;
     file(folder, "summary.json", &json(&summary))?;
     file(folder, "machine.toml", subject.machine.resolved.as_bytes())?;
+    file(folder, "plan.json", line(&drawing::plan_file(subject.machine)).as_bytes())?;
     file(folder, "run.json", &json(&RunFile::of(subject)))?;
     if !subject.run.trace.is_empty() {
         file(folder, "trace.json", &perfetto::render(&subject.run.trace))?;
@@ -56,7 +59,7 @@ fn stats_json(end: Time, regions: &[(String, Region)]) -> String {
     format!("{{\"time_fs\":{},\"regions\":[\n{}\n]}}\n", end.0, regions.join(",\n"))
 }
 
-/// `run.json`: what was run, and how it was on the computer that simulated.
+/// `run.json`: what was run, and facts about the simulation itself.
 #[derive(Serialize)]
 struct RunFile<'a> {
     version: &'static str,
@@ -89,8 +92,8 @@ impl<'a> RunFile<'a> {
     }
 }
 
-/// The regions of a run with their names, without what was measured at those who check it (they are not part of the machine)
-/// and without statistics of elements that had nothing to do.
+/// The regions of a run with their names, without statistics of the checker (which is no part of the machine) and of
+/// elements that were never active.
 fn simulated(run: &Run) -> Vec<(String, Region)> {
     let kept = |region: &Region| {
         let kept = region.statistics.0.iter().filter(|(path, value)| !path.starts_with("check") && !is_nothing(value));
@@ -101,7 +104,7 @@ fn simulated(run: &Run) -> Vec<(String, Region)> {
     run.regions.iter().enumerate().map(named).collect()
 }
 
-/// Whether a statistic measured nothing.
+/// Whether a statistic counted nothing.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Count(n) => *n == 0,
@@ -115,7 +118,7 @@ fn is_nothing(value: &Value) -> bool {
 
 const WRITABLE: &str = "what is reported has text keys and finite numbers";
 
-/// In one line.
+/// The value as JSON on one line.
 pub(crate) fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect(WRITABLE)
 }

@@ -1,4 +1,4 @@
-//! What an experiment found, beside what its paper reports: as a table, and as a page with a bar for each figure.
+//! Findings of an experiment beside the figures of its paper: as a table, and as a page with bars.
 
 use crate::{
     ReportError,
@@ -31,7 +31,7 @@ pub fn findings_text(findings: &Findings) -> String {
     text
 }
 
-/// Writes the findings to a folder, which is made if need be: `findings.json`, and `report.html` to look at.
+/// Writes the findings to a folder, which is created if needed: `findings.json`, and the page `report.html`.
 pub fn write_findings(folder: &Path, findings: &Findings) -> Result<(), ReportError> {
     fs::create_dir_all(folder).map_err(|source| ReportError { path: folder.to_owned(), source })?;
     file(folder, "findings.json", &json(findings))?;
@@ -84,7 +84,7 @@ fn bars(findings: &Findings) -> String {
     svg + "</svg>"
 }
 
-/// Names of the columns of numbers, and these of each row. Only some experiments have values of hardware.
+/// Heads and cells of the number columns. Only some experiments have values measured on hardware.
 fn columns(findings: &Findings) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut head = vec!["paper", "measured", "ratio"];
     let cells = |row: &Row| vec![told(row.paper), number(row.measured), told(row.ratio)];
@@ -99,19 +99,19 @@ fn columns(findings: &Findings) -> (Vec<&'static str>, Vec<Vec<String>>) {
 fn numbers(findings: &Findings) -> String {
     let (head, rows) = columns(findings);
     let head: String = head.iter().map(|name| format!("<th class=number>{name}</th>")).collect();
-    let mut html = format!("<table><tr><th></th>{head}</tr>\n");
+    let mut html = format!("<div class=wide><table><tr><th></th>{head}</tr>\n");
     for (row, cells) in findings.rows.iter().zip(rows) {
         let cells: String = cells.iter().map(|cell| format!("<td class=number>{cell}</td>")).collect();
         writeln!(html, "<tr><td>{}</td>{cells}</tr>", escaped(&row.name)).expect(STRING);
     }
-    html + "</table>"
+    html + "</table></div>"
 }
 
 fn told(value: Option<f64>) -> String {
     value.map_or("-".into(), number)
 }
 
-/// Digits that count: large numbers without fractions.
+/// A number for people: large numbers have fewer decimals.
 fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),

@@ -18,12 +18,13 @@ use std::{
 use thiserror::Error;
 
 /// Every name that is written to such folders.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "stats.json",
     "stats.csv",
     "stats.parquet",
     "summary.json",
     "machine.toml",
+    "plan.json",
     "run.json",
     "trace.json",
     "report.html",
@@ -211,6 +212,8 @@ fn lock(folder: &Path) -> io::Result<Option<OwnedFd>> {
     let held = open(folder)?;
     match flock(&held, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Ok(None),
+        // Some network file systems lock no folders; what is there is as safe as names that no other run has.
+        Err(Errno::BADF | Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(Some(held)),
         Err(error) => Err(error.into()),
         // Another run may have moved it meanwhile.
         Ok(()) => Ok(is_same(&held, folder).then_some(held)),

@@ -1,8 +1,8 @@
-//! The trace as a file for ui.perfetto.dev: Chrome's JSON trace format.
+//! The trace as a file for ui.perfetto.dev, in Chrome's JSON trace format.
 //!
-//! Every context is a thread of the element it belongs to; what it did is a slice, what happened at once an instant. Times
-//! are microseconds with as many figures behind the point as femtoseconds need. Source: "Trace Event Format" of the
-//! Chromium project (phases `X`, `i` and `M`).
+//! Every context is a thread of its element. Activities are slices; events without duration are instants. Times are in
+//! microseconds, with enough decimals for femtoseconds. Source: "Trace Event Format" of the Chromium project (phases
+//! `X`, `i` and `M`).
 
 use crate::files::line;
 use engine::{Activity, Time, TraceEvent};
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 pub(crate) fn render(events: &[TraceEvent]) -> Vec<u8> {
     let mut text = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-    // Processes are the first two names of a path, `gpu.array0`; threads the whole path.
+    // A process is the first two names of a path, such as `gpu.array0`; a thread is the whole path.
     let contexts: BTreeMap<&str, usize> = events.iter().map(|event| (event.context.as_str(), 0)).collect();
     let mut processes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut places = BTreeMap::new();
@@ -64,7 +64,7 @@ fn entry(event: &TraceEvent, (process, thread): (usize, usize)) -> String {
     }
 }
 
-/// Exact: `1234.567890123`.
+/// A time in microseconds, exact: `1234.567890123`.
 fn micros(time: Time) -> String {
     let (whole, rest) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
     let mut text = whole.to_string();

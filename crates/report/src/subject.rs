@@ -1,4 +1,4 @@
-//! What is reported on: a program that was run on a machine.
+//! The subject of a report: a program that was run on a machine.
 
 use crate::figures::count;
 use engine::{Run, Time};
@@ -11,32 +11,32 @@ use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::{borrow::Cow, fmt};
 
-/// A run, and what is known about it.
+/// A run, and the facts known about it.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     pub program: &'a Program,
     pub arguments: &'a [String],
     pub machine: &'a Machine,
     pub run: &'a Run,
-    /// When the program had ended, on the simulated machine: the host's part included, if the host has time there.
+    /// Simulated time at which the program ended. Includes the host's part if the host is timed.
     pub total: Time,
-    /// What ran without time before, if the run was fast-forwarded.
+    /// What ran functionally before the timed part, if the run was fast-forwarded.
     pub forwarded: Option<Forwarded>,
-    /// What its driver did with pages, where there is one.
+    /// What the driver did with pages, if there is a driver.
     pub paged: Option<&'a Paged>,
     pub host: HostFacts,
 }
 
-/// A program, and what it read.
+/// A program, and the inputs that it read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Program {
     pub name: String,
-    /// Of its executable or code object.
+    /// Digest of its executable or code object.
     pub sha256: Digest,
     pub inputs: Vec<Input>,
 }
 
-/// Something that a program read.
+/// An input that a program read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Input {
     pub name: String,
@@ -54,16 +54,16 @@ impl Program {
     }
 }
 
-/// How it was on the computer that simulated. None of it is a result.
+/// Facts about the simulation itself. They are no results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
     pub seconds: f64,
     pub threads: usize,
-    /// Whether every read was compared with what it must return.
+    /// Whether every read was checked against the golden image.
     pub checked: bool,
 }
 
-/// What some bytes hash to (SHA-256).
+/// The SHA-256 digest of some bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
@@ -97,17 +97,17 @@ impl Serialize for Digest {
     }
 }
 
-/// The version that gave a result.
+/// The version of cohesim that gave a result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a run's result depends on: version, resolved machine, program, inputs and arguments. Two runs of one identity have the
-/// same statistics.
+/// Identity of a run: version, resolved machine, program, inputs and arguments, which determine its result. Two runs of
+/// one identity have equal statistics.
 pub type Identity = Digest;
 
 impl Subject<'_> {
     pub fn identity(&self) -> Identity {
         let mut hash = Sha256::new();
-        // Each part with its length, so that no two lists run together to the same bytes.
+        // Each part is preceded by its length, so that different lists never give the same bytes.
         let mut part = |bytes: &[u8]| {
             hash.update((bytes.len() as u64).to_le_bytes());
             hash.update(bytes);
@@ -131,7 +131,7 @@ impl Subject<'_> {
 }
 
 impl<'a> Subject<'a> {
-    /// What of the run is measured: all of it, but for what warmed the caches.
+    /// The measured part of the run: all of it except the warm-up.
     pub(crate) fn measured(&self) -> Cow<'a, Run> {
         let warmed = self.forwarded.is_some_and(|forwarded| forwarded.plan.warm_up() != WarmUp::Cold);
         let last = self.run.regions.iter().rposition(|region| region.name == WARM_UP).filter(|_| warmed);
@@ -142,21 +142,21 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// How long the regions of a run took.
+/// Duration of the regions of a run.
 pub(crate) fn length(run: &Run) -> Time {
     run.regions.first().map_or(Time::ZERO, |first| Time(run.end.0.saturating_sub(first.start.0)))
 }
 
-/// A fast-forward, as it is reported.
+/// A fast-forward, for reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FastForward {
     /// The point: `kernel:3`.
     pub to: String,
-    /// `cold`, or what ran in time before the point without being measured.
+    /// `cold`, or what was timed before the point to warm the caches, unmeasured.
     pub warm_up: String,
-    /// Whether the program came to the point; if it did not, nothing was measured.
+    /// Whether the program reached the point. If not, nothing was measured.
     pub reached: bool,
-    /// Instructions of the program, and kernels, that ran without time.
+    /// Instructions of the program that ran functionally; `kernels`: kernels that did.
     pub instructions: u64,
     pub kernels: u64,
 }

@@ -1,8 +1,8 @@
-//! Columns of text that read well on 100 columns and without colour.
+//! Text tables that read well within 100 columns and without colour.
 
 use crate::figures::ratio;
 
-/// A table: the first column to the left, the others to the right.
+/// A table: the first column is left-aligned, the others right-aligned.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -41,14 +41,14 @@ impl Table {
     }
 }
 
-/// A bar of at most `width` characters: `part` of `whole`. What is not nothing shows.
+/// A bar of at most `width` characters: `part` of `whole`. Any non-zero part gets at least one character.
 pub(crate) fn bar(part: f64, whole: f64, width: usize) -> String {
     let length = (ratio(part, whole) * width as f64).round() as usize;
     let length = if part > 0.0 { length.max(1) } else { length };
     "#".repeat(length.min(width))
 }
 
-/// Breaks a text into lines of at most `width` characters, each behind `indent` blanks but the first.
+/// Breaks a text into lines of at most `width` characters; all lines except the first are indented by `indent` blanks.
 pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut used = 0;

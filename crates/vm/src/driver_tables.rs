@@ -1,7 +1,8 @@
-//! Page tables that a driver keeps, and the faults that it answers.
+//! Page tables that a driver keeps, and the faults that it handles.
 //!
-//! Each GPU has a table of its own: an address space. A walk that finds no page, or one that may not be written, is a fault: its
-//! question is put aside until the driver has answered, and no walker waits for that. Of questions for one page the driver hears once.
+//! Each GPU has a table of its own, an address space. A walk that finds no page, or finds a read-only page for a
+//! write, is a fault: its question is parked until the driver has answered, and occupies no walker. The driver is
+//! told once per page.
 
 use crate::{PageSize, Rights, Translation};
 use engine::EventCount;
@@ -22,57 +23,57 @@ pub struct Fault {
     pub write: bool,
 }
 
-/// The driver's answer to a fault: what the table has now, or why the access can't be done.
+/// The driver's answer to a fault: handled, or the reason why the access is not possible.
 pub(crate) type FaultAnswer = (Asid, VirtAddr, Result<(), String>);
 
-/// The tables. Clones are the same.
+/// The tables. Clones share them.
 #[derive(Clone, Default)]
 pub struct DriverTables(Rc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Looked up, never walked.
+    /// Never iterated.
     pages: RefCell<FxHashMap<(Asid, VirtAddr), Translation>>,
-    /// Faults that have not been answered, and whether a write is among those of a page.
+    /// Pages with a pending fault, and whether a write is among them.
     open: RefCell<BTreeMap<(Asid, VirtAddr), bool>>,
-    /// Those of which the driver has not heard.
+    /// Faults that the driver has not taken yet.
     news: RefCell<Vec<Fault>>,
     answers: RefCell<VecDeque<FaultAnswer>>,
-    /// Rung when the driver has answered.
+    /// Advanced when the driver has answered.
     answered: OnceCell<EventCount>,
-    /// Called when there is news.
+    /// Called on a new fault.
     listener: OnceCell<Box<dyn Fn()>>,
 }
 
 impl DriverTables {
-    /// `listener` is called when there is a fault of which the driver has not heard.
+    /// `listener` is called on each new fault.
     pub fn listen(&self, listener: impl Fn() + 'static) {
         assert!(self.0.listener.set(Box::new(listener)).is_ok(), "tables have one driver");
     }
 
-    /// Enters a page. What was there before must have been [taken out](Self::remove), unless only rights have grown.
+    /// Adds a page. An old entry must have been [removed](Self::remove), unless only its rights are extended.
     pub fn insert(&self, asid: Asid, page: VirtAddr, frame: PhysAddr, writable: bool) {
         let rights = Rights { write: writable, execute: true };
         let translation = Translation { page, frame, size: PageSize::Small, rights };
         self.0.pages.borrow_mut().insert((asid, page), translation);
     }
 
-    /// Takes a page out; says where it was. Those who remember it are to be told before its frame is used otherwise.
+    /// Removes a page; returns its frame. The page must be shot down before the frame is used for something else.
     pub fn remove(&self, asid: Asid, page: VirtAddr) -> Option<PhysAddr> {
         self.0.pages.borrow_mut().remove(&(asid, page)).map(|found| found.frame)
     }
 
-    /// The faults of which the driver has not heard, in their order.
+    /// Takes the faults that the driver has not seen yet, in order.
     pub fn take_faults(&self) -> Vec<Fault> {
         self.0.news.take()
     }
 
-    /// How many pages of an address space have faulted without an answer so far.
+    /// How many pages of an address space have a pending fault.
     pub fn open_faults(&self, asid: Asid) -> usize {
         self.0.open.borrow().range((asid, VirtAddr(0))..=(asid, VirtAddr(u64::MAX))).count()
     }
 
-    /// The driver has done what it could about a fault.
+    /// The driver has handled a fault, or says why it could not.
     pub fn answer(&self, asid: Asid, page: VirtAddr, answer: Result<(), String>) {
         self.0.open.borrow_mut().remove(&(asid, page));
         self.0.answers.borrow_mut().push_back((asid, page, answer));
@@ -89,13 +90,13 @@ impl DriverTables {
         self.0.answers.borrow_mut().pop_front()
     }
 
-    /// The page of an address, if it is there and may be accessed so.
+    /// The translation of an address, if the page is there and allows the access.
     pub(crate) fn find(&self, asid: Asid, address: VirtAddr, write: bool) -> Option<Translation> {
         let page = address.align_down(PageSize::Small.bytes());
         self.0.pages.borrow().get(&(asid, page)).copied().filter(|found| found.rights.write || !write)
     }
 
-    /// A walk has found no page: the driver is told, unless it knows.
+    /// A walk has faulted: tells the driver, unless it already knows of this page and access.
     pub(crate) fn fault(&self, asid: Asid, address: VirtAddr, write: bool) {
         let page = address.align_down(PageSize::Small.bytes());
         let mut open = self.0.open.borrow_mut();

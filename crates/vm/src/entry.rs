@@ -1,5 +1,5 @@
-//! Page tables of x86-64 as a walker reads them: four levels of 512 entries of 8 bytes, leaves of 4 KiB at the lowest level and of
-//! 2 MiB one above. The kernel writes them. Walkers don't set the bits that say whether a page was accessed or written.
+//! x86-64 page tables as a walker reads them: four levels of 512 entries of 8 bytes, with leaves of 4 KiB at the
+//! lowest level and of 2 MiB one above. The kernel writes them. Walkers do not set the accessed and dirty bits.
 
 use crate::{PageSize, Rights};
 use mem::{PhysAddr, VirtAddr};
@@ -27,7 +27,7 @@ impl Entry {
         level == 0 || self.0 & Entry::LEAF != 0
     }
 
-    /// Where the page, or the table of the next level, lies.
+    /// The address of the page, or of the table of the next level.
     pub fn address(self) -> PhysAddr {
         PhysAddr(self.0 & Entry::ADDRESS)
     }
@@ -37,17 +37,17 @@ impl Entry {
     }
 }
 
-/// The size of a leaf of this level, if there are such pages.
+/// The page size of a leaf at this level; `None` if there are no such pages.
 pub(crate) fn size(level: u32) -> Option<PageSize> {
     [PageSize::Small, PageSize::Huge].get(level as usize).copied()
 }
 
-/// Which entry of its level, counted through all tables of the address space, stands for an address.
+/// The number of the entry for an address among all entries of its level in the address space.
 pub(crate) fn prefix(address: VirtAddr, level: u32) -> u64 {
     (address.0 & 0xffff_ffff_ffff) >> (12 + 9 * level)
 }
 
-/// Where the entry for an address lies in a table.
+/// The address of the entry for `address` in a table.
 pub(crate) fn entry_at(table: PhysAddr, address: VirtAddr, level: u32) -> PhysAddr {
     PhysAddr(table.0 + (prefix(address, level) & 511) * 8)
 }

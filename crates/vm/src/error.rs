@@ -1,10 +1,10 @@
-//! What can be wrong about a translation, in words. All of these but the shape are bugs of the machine or of its kernel, found while
-//! it runs.
+//! Errors of translation. Except for the shape, all of these are bugs in the machine or its kernel, found at run
+//! time.
 
 use mem::{Asid, Bytes, LineAddr, PhysAddr, VirtAddr};
 use thiserror::Error;
 
-/// A request and the page tables don't agree.
+/// A request and the page tables disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Mistranslation {
     #[error(

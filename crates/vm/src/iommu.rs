@@ -1,5 +1,5 @@
-//! The I/O memory management unit: a shared TLB over walkers (`[vcache]`, 2 and Table 1; `[giles]`,
-//! 3.2.4 and 3.2.7), which first-level TLBs ask over wires with their latency.
+//! The I/O memory management unit: a shared TLB over walkers (`[vcache 2, Table 1]`, `[giles 3.2.4]`, `[giles
+//! 3.2.7]`). First-level TLBs ask it over wires that model the latency.
 
 use crate::{
     Control, Forgotten, Roots, SecondLevel, SharedTlb, SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated,
@@ -15,7 +15,7 @@ pub struct IommuSpec {
     pub walkers: WalkersSpec,
 }
 
-/// Starts an IOMMU at `scope` that answers all of `askers`.
+/// Starts an IOMMU at `scope` that serves all of `askers`.
 pub fn iommu(
     spec: IommuSpec,
     walk: Walk,
@@ -31,7 +31,7 @@ pub fn iommu(
     let mut stages = Vec::new();
     let mut controls = [None, None];
     if control.is_some() {
-        // The walkers first: the TLB asks them.
+        // The walkers come first, as the TLB asks them.
         for (name, control) in ["control_walkers", "control_tlb"].iter().zip(&mut controls) {
             let (order, orders) = scope.scope(*name).port::<Shootdown>("orders", inside(1), scope);
             let (done, answers) = scope.scope(*name).port::<Forgotten>("done", inside(1), scope);

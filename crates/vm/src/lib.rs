@@ -1,17 +1,18 @@
-//! Translation in time (`[giles 3.2.7; `[vcache]`, 2 and 3]`).
+//! Timed address translation (`[giles 3.2.7]`, `[vcache 2]`, `[vcache 3]`).
 //!
-//! What an address means is known before a request is made: a requester's `Request` carries the virtual and the physical address.
-//! What is modelled here is what it takes hardware to find that out, and that it finds the same.
+//! A requester usually knows the result in advance: its `Request` carries the virtual and the physical address. This
+//! crate models the time that hardware needs to find the translation, and checks that hardware finds the same one.
 //!
-//! Three elements speak `Translate` and `Translated` on wires, so they can be put together at will:
+//! Three elements exchange `Translate` and `Translated` messages over wires, so they can be combined freely:
 //!
-//! - an [`Mmu`] stands between requesters and their caches, has a first-level [`Tlb`] for each, and asks below on a miss;
-//! - a [`SharedTlb`] answers many: the second level of a core, or the TLB of an IOMMU with its limited bandwidth;
-//! - [`walkers`] read the page tables, which lie in simulated memory, through whatever cache they are wired to, or look into
-//!   [tables of a driver](DriverTables), where a page that is not there is a fault.
+//! - an [`Mmu`] sits between requesters and their caches, has a first-level [`Tlb`] for each, and asks below on a
+//!   miss;
+//! - a [`SharedTlb`] serves many: the second level of a core, or the TLB of an IOMMU with its limited bandwidth;
+//! - [`walkers`] read page tables in simulated memory through the cache they are wired to, or look into [tables of a
+//!   driver](DriverTables), where a page that is not there is a fault.
 //!
-//! An [`iommu`] is the last two behind one door. How long
-//! a look-up or a way takes is in the latency of the wires. [`Shootdowns`] make all of them forget a page and wait until all have.
+//! An [`iommu`] combines a shared TLB and walkers. The latency of look-ups and of the paths between elements is in
+//! the wires. [`Shootdowns`] make all elements drop a page and wait until all have.
 #![forbid(unsafe_code)]
 
 mod driver_tables;

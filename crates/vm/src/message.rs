@@ -1,39 +1,39 @@
-//! What those who translate say to each other.
+//! Messages between TLBs and walkers.
 
 use crate::Translation;
 use interconnect::HEADER;
 use mem::{Asid, PhysAddr, VirtAddr};
 
-/// The number under which the asker knows a translation.
+/// The number by which the asker identifies a pending translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TranslationId(pub u32);
 
-/// Where is this page?
+/// Asks for the translation of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translate {
     pub id: TranslationId,
     pub asid: Asid,
     pub virt: VirtAddr,
-    /// Where it is, if the asker knows: what a walk of flat latency answers.
+    /// The physical address, if the asker knows it; a walk of flat latency answers with it.
     pub phys: Option<PhysAddr>,
-    /// To be written: a page that was read-only when last seen is looked up anew.
+    /// Whether the page will be written: a cached read-only translation is then looked up again.
     pub write: bool,
 }
 
 impl Translate {
-    /// What it puts on a wire.
+    /// Size on a wire.
     pub const BYTES: u64 = HEADER;
 }
 
-/// There.
+/// The answer to [`Translate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translated {
     pub id: TranslationId,
-    /// None if the page went away while it was looked up.
+    /// `None` if the page was unmapped during the look-up.
     pub found: Option<Translation>,
 }
 
 impl Translated {
-    /// What it puts on a wire: a header and an entry.
+    /// Size on a wire: a header and an entry.
     pub const BYTES: u64 = HEADER + 8;
 }

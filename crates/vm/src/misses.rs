@@ -1,4 +1,4 @@
-//! Translations that have been asked for below and have not come.
+//! Outstanding misses: translations that have been asked for below.
 
 use crate::{PageSize, Shootdown, Translate, TranslationId};
 use engine::{Context, Lane, Level, Scope};
@@ -9,35 +9,36 @@ use mem::{Asid, PhysAddr, VirtAddr};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Miss {
     pub asid: Asid,
-    /// A huge page is asked for as the small one that the address would lie in.
+    /// Aligned to 4 KiB, also if the address lies in a huge page.
     pub page: VirtAddr,
-    /// It was asked for in order to write.
+    /// Whether it was asked for in order to write.
     pub write: bool,
-    /// Whether the requester knows where it is, and goes by that. Else what comes is all that it will know.
+    /// Whether the requester has a physical address and uses that. Otherwise it depends on the answer.
     pub placed: bool,
-    /// It has been shot down meanwhile. What comes must not be remembered; for a requester that goes by it, it is asked for again.
+    /// Whether the page has been shot down since. The answer must not be cached; if the requester depends on it, the
+    /// page is asked for again.
     pub void: bool,
 }
 
 impl Miss {
-    /// Whether what comes is to be asked for again.
+    /// Whether the answer must be discarded and the page asked for again.
     pub fn is_stale(&self) -> bool {
         self.void && !self.placed
     }
 }
 
-/// What is known about a page.
+/// The state of a page in a TLB and its outstanding misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Search {
     /// It is in the TLB.
     Known,
     Nothing,
     UnderWay(TranslationId),
-    /// It has been shot down while it was looked up: it can be asked for again when that has come.
+    /// The page was shot down while it was looked up: it can be asked for again when the answer has come.
     Void,
 }
 
-/// So many pages that can be looked up below at a time.
+/// The outstanding misses, up to a maximum number.
 pub(crate) struct Misses {
     slots: Vec<Option<Miss>>,
     under_way: Level,
@@ -48,7 +49,7 @@ impl Misses {
         Misses { slots: vec![None; count], under_way: scope.level("misses_under_way") }
     }
 
-    /// Tells a report on a run that does not get on that pages are awaited from `below`.
+    /// Tells the report on a run that makes no progress that translations are awaited from `below`.
     pub fn explain(&self, cx: &Context, below: &Sender<Translate>) {
         let count = self.slots.iter().flatten().count();
         if count > 0 {
@@ -67,7 +68,7 @@ impl Misses {
         }
     }
 
-    /// Notes that the page of an address is looked up; what is to be asked below, if there was room.
+    /// Records a miss for the page of an address; returns the question to send below, or `None` if there is no room.
     pub fn open(&mut self, asid: Asid, address: VirtAddr, phys: Option<PhysAddr>, write: bool) -> Option<Translate> {
         let free = self.slots.iter().position(Option::is_none)?;
         let page = address.align_down(PageSize::Small.bytes());
@@ -77,37 +78,38 @@ impl Misses {
         Some(Translate { id: id(free), asid, virt: page, phys, write })
     }
 
-    /// What an answer is about.
+    /// The miss that an answer belongs to.
     pub fn get(&self, id: TranslationId) -> Miss {
         self.slots[id.0 as usize].expect("what is answered was asked")
     }
 
-    /// The answer was for readers only: what to ask for those who write.
+    /// The answer was read-only: returns the question to send for requests that write.
     pub fn ask_to_write(&mut self, id: TranslationId, phys: Option<PhysAddr>) -> Translate {
         let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");
         miss.write = true;
         Translate { id, asid: miss.asid, virt: miss.page, phys, write: true }
     }
 
-    /// The page was taken away while it was looked up: what to ask for those who still want it. What comes now is newer.
+    /// The page was unmapped while it was looked up: returns the question to send for requests that still need it.
+    /// The next answer is valid again.
     pub fn ask_again(&mut self, id: TranslationId, write: bool) -> Translate {
         let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");
         (miss.write, miss.void) = (write, false);
         Translate { id, asid: miss.asid, virt: miss.page, phys: None, write }
     }
 
-    /// All who waited have their answer.
+    /// All requests that waited have their answer.
     pub fn close(&mut self, id: TranslationId) {
         self.under_way.fall();
         self.slots[id.0 as usize] = None;
     }
 
-    /// What comes must not be remembered: it is for a request that goes by what is being forgotten.
+    /// Marks a miss whose answer must not be cached, because its request uses a translation that is being shot down.
     pub fn make_void(&mut self, id: TranslationId) {
         self.slots[id.0 as usize].iter_mut().for_each(|miss| miss.void = true);
     }
 
-    /// What comes for pages that this is about must not be remembered.
+    /// Marks the misses that a shootdown affects: their answers must not be cached.
     pub fn void(&mut self, what: &Shootdown) {
         self.slots
             .iter_mut()
@@ -116,8 +118,9 @@ impl Misses {
             .for_each(|miss| miss.void = true);
     }
 
-    /// Whether something that was shot down has not come, and will be gone by. What will be asked for again may take as long as a driver
-    /// takes, who may wait for the end of the shootdown.
+    /// Whether the answer to a shot-down miss is awaited for a requester that uses its own physical address. Other
+    /// shot-down misses do not count: they ask again, and the answer may need a driver that waits for the end of this
+    /// shootdown.
     pub fn has_void(&self) -> bool {
         self.slots.iter().flatten().any(|miss| miss.void && miss.placed)
     }

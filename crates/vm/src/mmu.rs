@@ -1,12 +1,13 @@
-//! The memory management unit between requesters and their caches (`[giles]`, 3.2.7, Fig. 3.12; the TLB of a compute
-//! unit in `[vcache]`, 2).
+//! The memory management unit between requesters and their caches (`[giles 3.2.7, Fig. 3.12]`; the TLB of a compute
+//! unit in `[vcache 2]`).
 //!
-//! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar memory of a compute
-//! unit. A request whose page is in the TLB goes on in the cycle in which it came. One that misses waits, while the page is asked
-//! for below; others pass it (hit under miss), and those for the same page wait with it. In lanes in which requesters rely on
-//! order, nobody passes: requests are still looked up as they come, so that misses overlap, and go on in order.
+//! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar
+//! memory of a compute unit. A request that hits in the TLB goes on in the cycle in which it came. One that misses
+//! waits while the page is asked for below; other requests pass it (hit under miss), and requests for the same page
+//! wait with it. In lanes whose order requesters rely on, no request passes another: requests are still looked up as
+//! they come, so that misses overlap, but they leave in order.
 //!
-//! Answers of caches have no address and don't come by here: they go straight to the requester.
+//! Answers of caches carry no address. They go straight to the requester and do not pass through the MMU.
 
 use crate::{
     Mistranslation, Roots, Shootdown, Tlb, TlbSpec, Translate, Translated, Translation, TranslationId,
@@ -26,19 +27,19 @@ use std::{
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct MmuSpec {
-    /// Look-ups of each port in a cycle.
+    /// Look-ups per port and cycle.
     pub lookups: usize,
-    /// Pages that can be asked for below at a time.
+    /// Maximum outstanding misses.
     pub misses: usize,
-    /// Requests of each lane of a port that can wait for a page.
+    /// Maximum requests per lane of a port that wait for a page.
     pub waiting: usize,
-    /// How long it is busy with a shootdown.
+    /// How long the MMU is busy with a shootdown.
     pub shootdown: Cycles,
 }
 
 /// A requester and its cache.
 pub struct MmuPort {
-    /// What it is called in statistics: `dtlb`.
+    /// Its name in statistics, for example `dtlb`.
     pub name: String,
     pub tlb: TlbSpec,
     /// From the requester.
@@ -61,17 +62,17 @@ pub struct Mmu {
 
 struct Port {
     tlb: Tlb,
-    /// Look-ups in a cycle.
+    /// Look-ups per cycle.
     lookups: usize,
-    /// Whether the unit is busy forgetting.
+    /// Whether the MMU is busy with a shootdown.
     is_busy: bool,
     from: Inlet<Request>,
     lanes: [Queue; 3],
     turns: RoundRobin,
-    /// The last cycle in which something was looked up, and how much.
+    /// The last cycle in which something was looked up, and how many look-ups it had.
     looked_up: (u64, usize),
-    /// How many requests of each lane have not been taken, up to the last that had come before the order that is being obeyed and
-    /// that it is about.
+    /// For each lane, how many requests are queued up to the last one that came before the current shootdown and is
+    /// affected by it.
     before_order: [usize; 3],
     hits: Counter,
     misses: Counter,
@@ -82,7 +83,7 @@ struct Port {
 
 /// A lane of a port.
 struct Queue {
-    /// Requests whose page has been asked for; in a lane with order, also those behind them.
+    /// Requests whose page has been asked for; in an ordered lane, also those behind them.
     waiting: VecDeque<Waiting>,
     to: Sender<Request>,
     pending: Pending,
@@ -90,19 +91,19 @@ struct Queue {
 
 struct Waiting {
     request: Request,
-    /// What it waits for; nothing, if only for those before it.
+    /// The translation it waits for; `None` if it only waits for requests before it.
     page: Option<TranslationId>,
     since: u64,
 }
 
-/// Whether requesters rely on the order of requests in a lane: those that are to be performed in order (a core's stores) travel
+/// Whether requesters rely on the order of requests in a lane: a core's stores, which are performed in order, travel
 /// as `Coherence`.
 fn has_order(lane: Lane) -> bool {
     lane != Lane::Request
 }
 
 impl Mmu {
-    /// Builds the unit at `scope`. `below`: whom it asks on a miss.
+    /// Builds the unit at `scope`. `below` is the wire to the element asked on a miss.
     pub fn new(
         spec: MmuSpec,
         ports: Vec<MmuPort>,
@@ -157,14 +158,14 @@ impl Mmu {
         }
     }
 
-    /// Tells a report on a run that does not get on what this unit waits for.
+    /// Adds what this unit waits for to the report on a run that makes no progress.
     fn explain(&self, cx: &Context) {
         self.below.explain(cx);
         self.misses.explain(cx, &self.below);
         self.each_port(|port| port.lanes.iter().for_each(|queue| queue.to.explain(cx)));
     }
 
-    /// Takes what has come; says whether more could be looked up in the next cycle.
+    /// Handles what has come; returns whether more could be looked up in the next cycle.
     fn cycle(&mut self, now: u64) -> Result<bool, Mistranslation> {
         while let Some(answer) = self.answers.try_recv(Lane::Reply) {
             self.answered(&answer, now)?;
@@ -173,7 +174,7 @@ impl Mmu {
         for port in 0..self.ports.len() {
             more |= self.look_up(port, now)?;
         }
-        // Requests that had come before an order go by what is to be forgotten.
+        // Requests that came before a shootdown use the old translation: the answer waits for them.
         let ports = &self.ports;
         self.orders.answer(|_| self.misses.has_void() || ports.iter().any(|port| port.borrow().before_order != [0; 3]));
         Ok(more)
@@ -183,7 +184,7 @@ impl Mmu {
         self.ports.iter().for_each(|port| f(&mut port.borrow_mut()));
     }
 
-    /// Looks up what a port has, as much as it can in a cycle; says whether that was the limit.
+    /// Looks up requests of a port until its limit for this cycle; returns whether the limit was reached.
     fn look_up(&mut self, number: usize, now: u64) -> Result<bool, Mistranslation> {
         let port = Rc::clone(&self.ports[number]);
         let mut port = port.borrow_mut();
@@ -206,7 +207,7 @@ impl Mmu {
         Ok(false)
     }
 
-    /// Takes the next request of a lane, if there is one and it can be taken.
+    /// Takes the next request of a lane, if there is one and it can be accepted.
     fn take(&mut self, port: &mut Port, lane: Lane, now: u64) -> Result<bool, Mistranslation> {
         let queue = &mut port.lanes[lane as usize];
         let Some(front) = port.from.front(lane) else { return Ok(false) };
@@ -217,7 +218,8 @@ impl Mmu {
         if matches!(front.access, Access::Invalidate | Access::Flush) {
             drop(front);
             if phys.is_some() {
-                // It is about a page that has been shot down: nothing that waits here means it, and what does has gone on before.
+                // The order is about a physical page that has been shot down: all requests for it have gone on
+                // before.
                 let requests = &port.lanes[Lane::Request as usize];
                 let goes_on = requests.pending.is_clear();
                 if goes_on {
@@ -225,7 +227,7 @@ impl Mmu {
                 }
                 return Ok(goes_on);
             }
-            // It is about all requests before it, and has no page.
+            // An order without a page is about all requests before it.
             if queue.waiting.is_empty() {
                 port.from.try_recv(lane).into_iter().for_each(|order| queue.send(order, lane));
                 return Ok(true);
@@ -271,15 +273,16 @@ impl Mmu {
         Ok(true)
     }
 
-    /// A page has come: who waited for it goes on.
+    /// A translation has come: the requests that waited for it go on.
     fn answered(&mut self, answer: &Translated, now: u64) -> Result<(), Mistranslation> {
         let miss = self.misses.get(answer.id);
-        // While its tables change, a request may be older or newer than what was found.
+        // While the tables change, a request may be older or newer than the translation that was found.
         let may_differ =
             miss.void || self.orders.cover(miss.asid, miss.page) || self.roots.may_differ(miss.asid, miss.page);
         let found = answer.found.filter(|_| !miss.is_stale());
         let mut writer = None;
-        // Requests without a place whose page was taken away while it was looked up: whether one of them writes.
+        // Whether requests without a physical address must ask again, because their page was unmapped during the
+        // look-up; and whether one of them writes.
         let mut again: Option<bool> = None;
         for port in &self.ports {
             let port = &mut *port.borrow_mut();
@@ -329,7 +332,8 @@ impl Mmu {
     fn forget(&mut self, what: &Shootdown) {
         self.roots.shot_down(*what);
         let dropped: usize = self.ports.iter().map(|port| port.borrow_mut().tlb.forget(*what)).sum();
-        // A request that knows no place goes by nothing that is forgotten, and may wait behind others for as long as a driver takes.
+        // A request without a physical address uses no old translation, and may wait behind others until a driver has
+        // handled their faults.
         let concerned = |request: &Request| request.phys.is_some() && what.covers(request.asid, request.virt);
         self.each_port(|port| port.before_order = Lane::ALL.map(|lane| port.from.up_to_last(lane, concerned)));
         self.orders.dropped.add(dropped as u64);
@@ -362,7 +366,7 @@ impl Port {
             evictions: scope.counter("evictions"),
             miss_cycles: scope.histogram("miss_cycles"),
         }));
-        // Most requests hit: they go on while the requester runs.
+        // Most requests hit: they are passed on while the requester's context runs, without waking the MMU.
         let of_port = Rc::downgrade(&port);
         from.take_at_once(move |lane, request| match of_port.upgrade() {
             Some(port) => port.borrow_mut().pass(lane, request, scope.now().0),
@@ -379,7 +383,7 @@ impl Port {
         self.looked_up.1 < self.lookups
     }
 
-    /// Sends a request on that hits and that nothing is in the way of; gives others back.
+    /// Sends a request on if it hits and nothing delays it; otherwise returns it.
     fn pass(&mut self, lane: Lane, mut request: Request, now: u64) -> Option<Request> {
         let queue = &self.lanes[lane as usize];
         let held_up = self.is_busy || !queue.pending.is_clear() || has_order(lane) && !queue.waiting.is_empty();
@@ -395,7 +399,7 @@ impl Port {
         None
     }
 
-    /// Sends on whoever need not wait any more.
+    /// Sends on the requests that need not wait any more.
     fn release(&mut self, now: u64) {
         for lane in Lane::ALL {
             let Queue { waiting, to, .. } = &mut self.lanes[lane as usize];
@@ -415,8 +419,8 @@ impl Port {
     }
 }
 
-/// What a TLB has for a request. It may be older than the request while tables change, and less than a write needs: then it is
-/// forgotten.
+/// The TLB's translation for a request. While the tables change it may be older than the request, and it may not
+/// allow a write: then it is dropped.
 fn known(
     tlb: &mut Tlb,
     request: &Request,

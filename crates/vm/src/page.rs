@@ -1,9 +1,9 @@
-//! Pages, and what is known about one once it has been translated.
+//! Pages and their translations.
 
 use crate::Mistranslation;
 use mem::{Access, Bytes, PhysAddr, Request, VirtAddr};
 
-/// The sizes of pages: leaves of the lowest level of the tables, and of the one above.
+/// The page sizes: leaves of the lowest level of the tables, and of the one above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PageSize {
     /// 4 KiB.
@@ -21,19 +21,19 @@ impl PageSize {
     }
 }
 
-/// What may be done to a page. Whatever is there can be read.
+/// What may be done to a page. Every mapped page can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
     pub write: bool,
     pub execute: bool,
 }
 
-/// Where a page lies, and what may be done to it.
+/// Where a page is in memory, and what may be done to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// The page's first byte, as the program names it.
+    /// The virtual address of the page's first byte.
     pub page: VirtAddr,
-    /// The same byte, as memory names it.
+    /// The physical address of the page's first byte.
     pub frame: PhysAddr,
     pub size: PageSize,
     pub rights: Rights,
@@ -45,12 +45,13 @@ impl Translation {
         address.align_down(self.size.bytes()) == self.page
     }
 
-    /// The physical address of one in the page.
+    /// The physical address of a virtual address in the page.
     pub fn place(&self, address: VirtAddr) -> PhysAddr {
         self.frame + address.offset_in(self.size.bytes())
     }
 
-    /// Whether a request is for what this says: it means the same place, and may do what it wants.
+    /// Whether a request agrees with this translation: it has the same physical address, if any, and its access is
+    /// allowed.
     pub fn admits(&self, request: &Request) -> Result<(), Mistranslation> {
         let (asid, virt, tables) = (request.asid, request.virt, self.place(request.virt));
         match request.phys {

@@ -1,8 +1,8 @@
-//! A TLB that several share: the second level of a core, or the TLB of an IOMMU, "a second-level shared GPU TLB"
-//! (`[vcache 3]`).
+//! A TLB that several elements share: the second level of a core, or the TLB of an IOMMU, "a second-level shared GPU
+//! TLB" (`[vcache 3]`).
 //!
-//! What limits it is how many look-ups it can do in a cycle: whoever comes when they are used up waits in its wire, and is served in
-//! turn. Misses for one page are one question below.
+//! Its bandwidth is limited to a number of look-ups per cycle. Questions beyond that wait in their wires and are
+//! served round-robin. Misses for one page are merged into one question below.
 
 use crate::{
     FbtTables, PageSize, Tlb, TlbSpec, Translate, Translated, TranslationId,
@@ -20,24 +20,24 @@ use mem::{PhysAddr, VirtAddr};
 #[derive(Clone, Copy, Debug)]
 pub struct SharedTlbSpec {
     pub tlb: TlbSpec,
-    /// Look-ups in a cycle; `None`: any number.
+    /// Look-ups per cycle and bank; `None`: any number.
     pub lookups: Option<usize>,
-    /// Banks, by the number of the page: each can do so many look-ups.
+    /// Banks, selected by page number.
     pub banks: usize,
-    /// Pages that can be asked for below at a time.
+    /// Maximum outstanding misses.
     pub misses: usize,
     /// How long it is busy with a shootdown.
     pub shootdown: Cycles,
 }
 
-/// A forward-backward table in which a TLB looks before it asks below.
+/// A forward-backward table that is looked up before asking below.
 pub struct SecondLevel {
     pub tables: FbtTables,
-    /// Of a look-up that finds its page.
+    /// Latency of a hit.
     pub latency: Cycles,
 }
 
-/// The same, and the way of what it finds.
+/// A [`SecondLevel`] and the port that delays its results.
 struct Second {
     tables: FbtTables,
     later: Outlet<Translated>,
@@ -53,11 +53,11 @@ pub struct SharedTlb {
     askers: Vec<Asker>,
     ready: Ready,
     turns: RoundRobin,
-    /// The last cycle in which something was looked up, and how much in each bank.
+    /// The last cycle in which something was looked up, and the number of look-ups in each bank.
     looked_up: (u64, Vec<usize>),
     second: Option<Second>,
     misses: Misses,
-    /// Who waits for pages from below, in the order in which they came.
+    /// Questions that wait for an answer from below, in order of arrival.
     waiting: Vec<Waiting>,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
@@ -86,7 +86,7 @@ struct Waiting {
 }
 
 impl Second {
-    /// Looks a page up, and sends what is known about it on its way.
+    /// Looks up a page and, on a hit, sends the result after the latency. Returns `None` on a miss.
     fn look_up(&self, ask: &Translate) -> Option<()> {
         let found = self.tables.find(ask.asid, ask.virt, ask.write);
         if found.is_some() { &self.hits } else { &self.misses }.increment();
@@ -97,7 +97,7 @@ impl Second {
 }
 
 impl SharedTlb {
-    /// Builds the TLB at `scope`. `below`: whom it asks on a miss.
+    /// Builds the TLB at `scope`. `below` is the wire to the element asked on a miss.
     pub fn new(
         spec: SharedTlbSpec,
         askers: Vec<Wire<Translate, Translated>>,
@@ -185,14 +185,14 @@ impl SharedTlb {
         }
     }
 
-    /// Tells a report on a run that does not get on what this TLB waits for.
+    /// Adds what this TLB waits for to the report on a run that makes no progress.
     fn explain(&self, cx: &Context) {
         self.below.explain(cx);
         self.askers.iter().for_each(|asker| asker.to.explain(cx));
         self.misses.explain(cx, &self.below);
     }
 
-    /// Looks up as much as it can in a cycle; says whether that was the limit.
+    /// Looks up questions until the limit of this cycle; returns whether some have to wait for the next cycle.
     fn look_up(&mut self, now: u64) -> bool {
         if self.looked_up.0 != now {
             self.looked_up.0 = now;
@@ -204,7 +204,8 @@ impl SharedTlb {
             }
             let mut next = self.ready.in_turn([Lane::Request], &self.turns);
             let Some(taken) = next.find(|asker| self.take(*asker, now)) else {
-                // Who waits for a bank goes on in the next cycle; others when something has come.
+                // A question that waits for a bank can go on in the next cycle. With one bank, only an event can
+                // unblock the others.
                 return self.spec.banks > 1;
             };
             self.turns.grant(|asker| asker == taken);
@@ -219,7 +220,7 @@ impl SharedTlb {
         (address.0 / PageSize::Small.bytes().0) as usize % self.spec.banks
     }
 
-    /// Takes somebody's next question, if it can be taken.
+    /// Takes the next question of an asker, if there is one and it can be accepted.
     fn take(&mut self, number: usize, now: u64) -> bool {
         let asker = &self.askers[number];
         let Some(question) = asker.from.front(Lane::Request).map(|question| *question) else { return false };
@@ -256,7 +257,7 @@ impl SharedTlb {
         true
     }
 
-    /// A page has come: who asked for it gets it.
+    /// A translation has come: answers the questions that waited for it.
     fn answered(&mut self, answer: &Translated, now: u64) {
         let miss = self.misses.get(answer.id);
         let found = answer.found.filter(|_| !miss.is_stale());

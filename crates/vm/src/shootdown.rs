@@ -1,21 +1,23 @@
-//! Shootdowns: everybody forgets what has been changed in the page tables, and the one who changed it waits until they have.
+//! Shootdowns: all elements drop translations that have changed in the page tables, and the kernel that changed them
+//! waits.
 //!
-//! Each element that remembers translations has a wire on which it is told what to forget. It forgets at once, is busy for as
-//! long as its spec says, and answers when whatever had come before is done, without remembering what it found for that. Elements that others ask come
-//! first, or they would be asked again and answer with what is to be forgotten: [`Shootdowns`] goes in stages.
+//! Each element that caches translations receives shootdowns on a wire. It drops the translation at once, is busy for
+//! as long as its spec says, and answers when all earlier requests for it are done; the results of those are not
+//! cached. Elements that others ask come first, or they would be asked again and answer with the old translation:
+//! [`Shootdowns`] works in stages.
 
 use crate::{PageSize, Roots};
 use engine::{Context, Counter, Credits, EventCount, Histogram, Lane, Scope};
 use interconnect::{HEADER, Wire};
 use mem::{Asid, VirtAddr};
 
-/// More pages than these are not forgotten one by one, but all of their address space; as under Linux.
+/// If more pages than this change, the whole address space is dropped instead of single pages, as Linux does.
 pub const MOST_PAGES: usize = 33;
 
-/// What is to be forgotten.
+/// What to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shootdown {
-    /// The page of an address, whatever its size.
+    /// The page of an address, of either size.
     Page { asid: Asid, virt: VirtAddr },
     /// Every page of an address space.
     Space { asid: Asid },
@@ -24,7 +26,7 @@ pub enum Shootdown {
 }
 
 impl Shootdown {
-    /// Whether it is about an address. What lies in one huge page may be one page.
+    /// Whether it affects an address. All addresses within one huge page count, as they may be one page.
     pub fn covers(&self, asid: Asid, address: VirtAddr) -> bool {
         let huge = |address: VirtAddr| address.align_down(PageSize::Huge.bytes());
         match *self {
@@ -35,17 +37,17 @@ impl Shootdown {
     }
 }
 
-/// It has been forgotten.
+/// The answer to a shootdown: it has been carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forgotten;
 
-/// How an element is told: orders come in, answers go out.
+/// An element's wire for shootdowns: orders come in, answers go out.
 pub type Control = Wire<Shootdown, Forgotten>;
 
-/// The orders of an element, one at a time.
+/// The shootdowns that an element receives, one at a time.
 pub(crate) struct Orders {
     control: Option<Control>,
-    /// What has been forgotten and not yet answered.
+    /// The order that has been carried out and not yet answered.
     pub current: Option<Shootdown>,
     pub obeyed: Counter,
     pub dropped: Counter,
@@ -60,7 +62,7 @@ impl Orders {
         Orders { control, current: None, obeyed, dropped }
     }
 
-    /// Says that it is this context that obeys and answers, for reports on runs that do not get on.
+    /// Registers this context as the one that takes orders and answers them, for reports on deadlocks.
     pub fn obeyed_by(&self, cx: &Context) {
         if let Some(control) = &self.control {
             cx.takes(&control.from);
@@ -68,7 +70,7 @@ impl Orders {
         }
     }
 
-    /// The next order, when the last has been answered.
+    /// The next order, if the last one has been answered.
     pub fn next(&mut self) -> Option<Shootdown> {
         if self.current.is_none() {
             self.current = self.control.as_ref()?.from.try_recv(Lane::Request);
@@ -77,12 +79,12 @@ impl Orders {
         None
     }
 
-    /// Whether what is known about an address is just being forgotten.
+    /// Whether the current order affects an address.
     pub fn cover(&self, asid: Asid, address: VirtAddr) -> bool {
         self.current.is_some_and(|order| order.covers(asid, address))
     }
 
-    /// Answers the current order, unless something `left` is about what is to be forgotten.
+    /// Answers the current order, unless requests that it affects are `left`.
     pub fn answer(&mut self, left: impl FnOnce(&Shootdown) -> bool) {
         if let (Some(order), Some(control)) = (&self.current, &self.control)
             && !left(order)
@@ -95,7 +97,7 @@ impl Orders {
     }
 }
 
-/// Tells everybody, and waits.
+/// Sends shootdowns to all elements and waits for their answers.
 pub struct Shootdowns {
     stages: Vec<Vec<Wire<Forgotten, Shootdown>>>,
     roots: Roots,
@@ -105,14 +107,16 @@ pub struct Shootdowns {
 }
 
 impl Shootdowns {
-    /// `stages`: wires to all who remember translations; those whom others ask in stages before these.
+    /// `stages`: the wires to all elements that cache translations. An element comes in an earlier stage than those
+    /// that ask it.
     pub fn new(stages: Vec<Vec<Wire<Forgotten, Shootdown>>>, roots: &Roots, scope: &Scope) -> Shootdowns {
         let (turn, cycles) = (scope.credits("turn", 1), scope.histogram("shootdown_cycles"));
         Shootdowns { stages, roots: roots.clone(), turn, cycles, scope: scope.clone() }
     }
 
-    /// Has everybody forget, one stage after another; over when all have. To be called when the tables have been changed, before
-    /// anybody else runs, by a context of the clock domain in which this was made. Shootdowns wait for each other.
+    /// Makes all elements drop `what`, stage by stage; returns when all have answered. Must be called right after the
+    /// tables were changed, before any other context runs, and from the clock domain in which this was built.
+    /// Concurrent shootdowns wait for each other.
     pub async fn shoot(&self, what: Shootdown) {
         let asid = match what {
             Shootdown::Page { asid, .. } | Shootdown::Space { asid } => Some(asid),

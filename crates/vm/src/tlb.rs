@@ -1,25 +1,26 @@
-//! A TLB: translations by address space and page, in sets of ways (`[giles Fig. 3.13]`). No time.
+//! A TLB: translations by address space and page, in sets of ways (`[giles Fig. 3.13]`). It knows no time.
 //!
-//! Pages of both sizes share the sets; a look-up tries each size that is there. What is read-only in it may have become writable
-//! since: who wants to write forgets such an entry and looks it up anew, as a processor does on the fault that follows.
+//! Pages of both sizes share the sets; a look-up tries each size that is present. A read-only entry may have become
+//! writable in the tables. A write therefore drops such an entry and looks the page up again, as a processor does on
+//! the fault.
 
 use crate::{PageSize, ShapeError, Shootdown, Translation};
 use mem::{Asid, Sets, VirtAddr};
 use rustc_hash::FxHashMap;
 
-/// How many translations, and in which sets.
+/// Entries and associativity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlbSpec {
-    /// None: any number of translations.
+    /// 0 with `ways` 0: any number of translations.
     sets: usize,
     ways: usize,
 }
 
 impl TlbSpec {
-    /// As many translations as there are.
+    /// A TLB without a limit.
     pub const UNLIMITED: TlbSpec = TlbSpec { sets: 0, ways: 0 };
 
-    /// `entries` in sets of `ways`. As many ways as entries: fully associative.
+    /// `entries` in sets of `ways`; fully associative if both are equal.
     pub fn new(entries: usize, ways: usize) -> Result<TlbSpec, ShapeError> {
         if entries == 0 || ways == 0 || !entries.is_multiple_of(ways) {
             return Err(ShapeError::Uneven { entries, ways });
@@ -43,13 +44,13 @@ impl TlbSpec {
 /// A table of translations.
 pub struct Tlb {
     entries: Entries,
-    /// How many of them are huge.
+    /// How many of the entries are huge pages.
     huge: usize,
 }
 
 enum Entries {
     Sets(Sets<(Asid, Translation)>),
-    /// Looked up, never walked but to forget some.
+    /// Never iterated, except to drop entries.
     Unlimited(FxHashMap<(Asid, VirtAddr, PageSize), Translation>),
 }
 
@@ -62,7 +63,7 @@ impl Tlb {
         Tlb { entries, huge: 0 }
     }
 
-    /// The translation of an address, if it is here.
+    /// The translation of an address, if it is present.
     pub fn look_up(&mut self, asid: Asid, address: VirtAddr) -> Option<Translation> {
         let huge = if self.huge > 0 { self.look_up_sized(asid, address, PageSize::Huge) } else { None };
         huge.or_else(|| self.look_up_sized(asid, address, PageSize::Small))
@@ -76,7 +77,7 @@ impl Tlb {
         }
     }
 
-    /// Puts a translation in, in place of what was known about its page. Says whether another had to go.
+    /// Inserts a translation and replaces what was known about its page. Returns whether another entry was evicted.
     pub fn insert(&mut self, asid: Asid, translation: Translation) -> bool {
         self.forget(Shootdown::Page { asid, virt: translation.page });
         let Translation { page, size, .. } = translation;
@@ -93,7 +94,7 @@ impl Tlb {
         gone.is_some()
     }
 
-    /// Forgets what a shootdown is about; says how many entries that were.
+    /// Drops the entries that a shootdown affects; returns how many.
     pub fn forget(&mut self, what: Shootdown) -> usize {
         if let Shootdown::Page { asid, virt } = what {
             return [PageSize::Small, PageSize::Huge].map(|size| self.forget_page(asid, virt, size)).iter().sum();
@@ -127,12 +128,12 @@ impl Tlb {
     }
 }
 
-/// Whether an entry is that of a page.
+/// Matches the entry of a page.
 fn meant(asid: Asid, page: VirtAddr, size: PageSize) -> impl Fn(&(Asid, Translation)) -> bool {
     move |(space, entry)| entry.page == page && entry.size == size && *space == asid
 }
 
-/// What picks the set of a page.
+/// The number that selects the set of a page.
 fn number(page: VirtAddr, size: PageSize) -> u64 {
     page.0 / size.bytes().0
 }

@@ -1,8 +1,9 @@
-//! Page-table walkers: so many at a time, behind a queue (`[giles 3.2.7; `[vcache]`, 2 and Table 1]`).
+//! Page-table walkers: a fixed number of them, behind a queue (`[giles 3.2.7]`, `[vcache 2, Table 1]`).
 //!
-//! A walker reads the entries of the tables level by level, each a load of 8 bytes by physical address on the wire to whatever
-//! it is connected to: a core's cache, a cache of its own, memory. A page-walk cache of upper levels lets it begin lower. Or it takes a
-//! flat time, as in the first paper, and answers what the asker knows.
+//! A walker reads the entries of the tables level by level. Each read is a load of 8 bytes by physical address, on
+//! the wire to a core's cache, a cache of its own, or memory. A page-walk cache of upper levels lets it start lower.
+//! A flat walk instead takes a fixed time, as in M2S-CGM (`[giles]`), and answers with the physical address that the
+//! asker knows.
 
 use crate::{
     DriverTables, Mistranslation, PageSize, Rights, Roots, Shootdown, TlbSpec, Translate, Translated, Translation,
@@ -22,9 +23,9 @@ use std::{
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkersSpec {
-    /// How many walk at a time.
+    /// Number of walkers.
     pub walkers: usize,
-    /// How many pages wait for a walker here; more wait in the wires.
+    /// How many questions wait for a walker here; more wait in the wires.
     pub queue: usize,
     /// How long a shootdown takes here.
     pub shootdown: Cycles,
@@ -32,11 +33,11 @@ pub struct WalkersSpec {
 
 /// How pages are found.
 pub enum Walk {
-    /// It takes a fixed time and finds what the asker knows, in pages of 4 KiB.
+    /// A walk takes a fixed time and answers with the asker's physical address, in pages of 4 KiB.
     Flat { latency: Cycles },
-    /// It takes a fixed time and looks into tables that a driver keeps.
+    /// A walk takes a fixed time and looks into tables that a driver keeps.
     Driver { latency: Cycles, tables: DriverTables },
-    /// The tables are read by way of `memory`.
+    /// A walk reads the tables through `memory`.
     Tables { memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec> },
 }
 
@@ -89,10 +90,10 @@ pub fn walkers(
     }
 }
 
-/// A question, and the number of the asker.
+/// A question, and the index of its asker.
 type Question = (usize, Translate);
 
-/// Takes questions in turn.
+/// Takes questions round-robin.
 async fn accept(from: Vec<Inlet<Translate>>, queue: Queue<Question>, bell: EventCount, walks: Rc<Walks>, cx: Context) {
     let mut turns = RoundRobin::new(from.len());
     from.iter().for_each(|inlet| cx.takes(inlet));
@@ -112,7 +113,7 @@ async fn accept(from: Vec<Inlet<Translate>>, queue: Queue<Question>, bell: Event
     }
 }
 
-/// What all walkers have in common.
+/// State shared by all walkers.
 struct Shared {
     askers: Vec<Outlet<Translated>>,
     queue: Queue<Question>,
@@ -125,14 +126,14 @@ struct Shared {
     active: Level,
 }
 
-/// Walks that have begun and not ended.
+/// Walks in progress.
 struct Walks {
-    /// Of each walker.
+    /// One for each walker.
     under_way: RefCell<Vec<Option<UnderWay>>>,
     scope: Scope,
 }
 
-/// A walk that has begun.
+/// A walk in progress.
 #[derive(Clone, Copy)]
 struct UnderWay {
     question: Translate,
@@ -140,13 +141,13 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// Whether it began before walk number `begun` and a shootdown is about it.
+    /// Whether it began before walk number `begun` and a shootdown affects it.
     fn is_about(&self, what: &Shootdown, begun: u64) -> bool {
         self.number < begun && what.covers(self.question.asid, self.question.virt)
     }
 }
 
-/// Questions that wait for the driver.
+/// Questions that wait for the driver to handle a fault.
 struct Faults {
     tables: DriverTables,
     parked: RefCell<Vec<Question>>,
@@ -161,14 +162,14 @@ impl Faults {
         Self { tables, parked: RefCell::default(), bell, faults: scope.counter("faults") }
     }
 
-    /// Puts a question aside, until the driver has answered.
+    /// Parks a question until the driver has answered.
     fn park(&self, (asker, question): Question) {
         self.faults.increment();
         self.parked.borrow_mut().push((asker, question));
         self.tables.fault(question.asid, question.virt, question.write);
     }
 
-    /// Takes out what waits and meets a condition, in order.
+    /// Removes the parked questions that `which` selects, in order.
     fn take(&self, which: impl Fn(&Translate) -> bool) -> Vec<Question> {
         self.parked.borrow_mut().extract_if(.., |(_, question)| which(question)).collect()
     }
@@ -213,7 +214,8 @@ impl Walker {
             let Translate { asid, virt, phys, .. } = question;
             let may_differ = || self.shared.roots.may_differ(asid, virt);
             let found = match found {
-                // Whoever asks goes by what was there before, or by what has not been written yet.
+                // The tables have changed: the asker uses an address from before the change, or one that memory does
+                // not hold yet.
                 Ok(found) if phys.is_some_and(|phys| found.place(virt) != phys) && may_differ() => None,
                 Ok(found) => Some(found),
                 Err(_) if may_differ() => None,
@@ -226,7 +228,7 @@ impl Walker {
         }
     }
 
-    /// Goes down the tables, from where the page-walk cache can take it.
+    /// Walks down the tables, from the lowest level that the page-walk cache knows.
     async fn walk(&self, tables: &Tables, question: &Translate, cx: &Context) -> Result<Translation, Mistranslation> {
         let Translate { asid, virt, .. } = *question;
         let root = self.shared.roots.root(asid).ok_or(Mistranslation::NoTables { asid })?;
@@ -262,7 +264,7 @@ impl Walker {
     }
 }
 
-/// What a walk of flat latency finds: what the asker knows.
+/// The result of a walk of flat latency: the address that the asker knows.
 fn told(question: &Translate) -> Result<Translation, Mistranslation> {
     let Translate { asid, virt, phys, .. } = *question;
     let (size, rights) = (PageSize::Small, Rights { write: true, execute: true });
@@ -270,7 +272,7 @@ fn told(question: &Translate) -> Result<Translation, Mistranslation> {
     Ok(Translation { page: virt.align_down(size.bytes()), frame, size, rights })
 }
 
-/// An entry of an upper level: where the table below it lies.
+/// An entry of an upper level: the address of the table below it.
 struct Upper {
     asid: Asid,
     level: u32,
@@ -281,7 +283,7 @@ struct Upper {
 /// How walkers read tables.
 struct Tables {
     memory: Outlet<Request>,
-    /// For each walker, the entry that it reads.
+    /// For each walker, its current read.
     reads: Rc<[Read]>,
     page_walk_cache: Option<RefCell<Sets<Upper>>>,
     entries_read: Counter,
@@ -315,7 +317,7 @@ impl Tables {
         }
     }
 
-    /// Reads an entry.
+    /// Reads an entry of a table.
     async fn read(&self, walker: usize, asid: Asid, at: PhysAddr, cx: &Context) -> Entry {
         let line = Bytes(LINE as u64);
         let mask = Mask::range(at.offset_in(line).0 as usize, 8);
@@ -341,7 +343,7 @@ impl Tables {
         self.reads[walker].entry.get()
     }
 
-    /// The lowest table on the way to an address that is known, and its level.
+    /// The lowest table on the path to an address that the page-walk cache knows, and its level.
     fn begin(&self, asid: Asid, address: VirtAddr) -> Option<(PhysAddr, u32)> {
         let mut cache = self.page_walk_cache.as_ref()?.borrow_mut();
         let found = (1..=TOP_LEVEL).find_map(|level| {
@@ -362,7 +364,8 @@ impl Tables {
         }
     }
 
-    /// Forgets what may lead to a page. Upper levels belong to many pages: all of an address space goes, as on `invlpg`.
+    /// Drops entries that may lead to a page. Upper levels belong to many pages, so all entries of the address space
+    /// go, as on `invlpg`.
     fn forget(&self, what: &Shootdown) -> usize {
         let Some(cache) = &self.page_walk_cache else { return 0 };
         cache.borrow_mut().retain(|upper| match what {
@@ -378,7 +381,7 @@ fn entry_of(reply: &Reply) -> Entry {
     Entry(u64::from_le_bytes(bytes.expect("a load is answered with the bytes that it asked for")))
 }
 
-/// Obeys shootdowns: what walks find that began before is not to be relied on, so those have to end first.
+/// Carries out shootdowns. Walks that began before may have read old entries, so they have to end first.
 async fn forget(shared: Rc<Shared>, mut orders: Orders, bell: EventCount, cost: Cycles, cx: Context) {
     orders.obeyed_by(&cx);
     loop {
@@ -406,7 +409,7 @@ impl Shared {
         self.askers[asker].send(Lane::Reply, answer, Translated::BYTES).await;
     }
 
-    /// Answers questions for which the driver has done something.
+    /// Answers the questions whose faults the driver has handled.
     async fn answer_faults(self: Rc<Self>, bell: EventCount, cx: Context) {
         let Method::Driver(_, faults) = &self.method else { return };
         loop {
@@ -435,12 +438,12 @@ impl Shared {
 }
 
 impl Walks {
-    /// Whether a walk is under way that began before walk number `begun` and that a shootdown is about.
+    /// Whether a walk is in progress that began before walk number `begun` and that a shootdown affects.
     fn are_about(&self, what: &Shootdown, begun: u64) -> bool {
         self.under_way.borrow().iter().flatten().any(|walk| walk.is_about(what, begun))
     }
 
-    /// Tells a report on a run that does not get on that some walks have to end first.
+    /// Tells the report on a run that makes no progress which walks have to end first.
     fn needs_end(&self, cx: &Context, which: impl Fn(&UnderWay) -> bool) {
         for (number, walk) in self.under_way.borrow().iter().enumerate() {
             if let Some(walk) = walk.as_ref().filter(|walk| which(walk)) {

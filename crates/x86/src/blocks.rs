@@ -1,9 +1,9 @@
-//! Decoded code.
+//! The cache of decoded code.
 //!
-//! A block is a run of instructions of which only the last may jump. Blocks remember which blocks followed them, so that
-//! a loop finds its way without looking addresses up. When the code of the address space changes
-//! ([`Memory::code_version`]), all blocks are dropped. A store that changes code ends its block ([`Stop::CodeWrite`]): the next
-//! instruction is decoded anew, as processors do.
+//! A block is a sequence of instructions of which only the last may jump. Blocks store links to their successors, so
+//! that a loop runs without address lookups. When the code of the address space changes ([`Memory::code_version`]), all
+//! blocks are dropped. A store that changes code ends its block ([`Stop::CodeWrite`]): the next instruction is decoded
+//! again, as on processors.
 
 use crate::decode::{Code, decode, fuse, is_mark};
 use crate::insn::Insn;
@@ -13,38 +13,39 @@ use iced_x86::{Instruction, Mnemonic};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// A block has at most so many instructions.
+/// The maximum number of instructions in a block.
 const LONGEST: usize = 64;
 
-/// More decoded instructions than this are not kept: a program that fills its memory with code shall not fill the host's.
+/// The maximum number of cached instructions, so that a program that fills its memory with code does not exhaust the
+/// host's.
 const MOST_INSNS: usize = 1 << 21;
 
-/// How many recently entered blocks are found without the map.
+/// The number of recently entered blocks that are found without the map.
 const RECENT: usize = 4096;
 
-/// The number of a block that is not known.
+/// The ID of an unknown block.
 const UNKNOWN: u32 = u32::MAX;
 
-/// The code of one address space, decoded. All threads of a process may share it.
+/// The decoded code of one address space. All threads of a process may share it.
 pub struct Blocks<M> {
     version: u64,
     insns: Vec<Insn<M>>,
     blocks: Vec<Block>,
-    /// By address. Looked up, never walked.
+    /// By address. Never iterated.
     index: FxHashMap<u64, u32>,
     recent: Box<[(u64, u32); RECENT]>,
-    /// The same for instructions that run alone.
+    /// The cache for single-stepped instructions.
     pub(crate) steps: Steps<M>,
 }
 
-/// A run of instructions.
+/// A block.
 #[derive(Clone)]
 pub(crate) struct Block {
     pub range: Range<u32>,
     pub start: u64,
-    /// How many instructions of the program it has.
+    /// The number of program instructions in it.
     pub count: u64,
-    /// Where it goes on: after its last instruction, and where that one jumps to.
+    /// Its successors: the instruction after its last one, and the jump target of the last one.
     pub next: [Successor; 2],
 }
 
@@ -67,7 +68,7 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// Drops everything if the code has changed, and says whether it did.
+    /// Drops everything if the code has changed; returns whether it has.
     #[inline(always)]
     pub(crate) fn refresh(&mut self, memory: &M) -> bool {
         let version = memory.code_version();
@@ -116,7 +117,7 @@ impl<M: Memory> Blocks<M> {
         Ok(id)
     }
 
-    /// The block that follows another one: `way` is 0 for the next instruction, 1 for the jump's target.
+    /// The successor of a block: `way` is 0 for the next instruction, 1 for the jump target.
     #[inline(always)]
     pub(crate) fn follow(&mut self, memory: &mut M, id: u32, way: usize) -> Result<u32, Stop> {
         let Successor { address, block } = self.blocks[id as usize].next[way & 1];
@@ -140,7 +141,7 @@ impl<M: Memory> Blocks<M> {
         while count < LONGEST as u64 {
             let (instruction, bytes) = match code.next(memory) {
                 Ok(found) => found,
-                // What has been decoded can run; the fault comes when its turn comes.
+                // The instructions decoded so far can execute; the fault is raised when its instruction is reached.
                 Err(_) if count > 0 => break,
                 Err(stop) => return Err(stop),
             };
@@ -175,7 +176,7 @@ impl<M: Memory> Blocks<M> {
         });
         self.index.insert(address, id);
         if self.insns.len() > MOST_INSNS {
-            // Everything is dropped when the block that asked has run.
+            // The cache is full: a wrong version makes the next `refresh` drop everything, after this block has run.
             self.version = !memory.code_version();
         }
         Ok(id)
@@ -188,7 +189,7 @@ impl<M: Memory> Default for Blocks<M> {
     }
 }
 
-/// Where a block's address is remembered.
+/// The slot of a block's address in the table of recent blocks.
 #[inline(always)]
 fn slot(address: u64) -> usize {
     (address ^ address >> 12) as usize % RECENT

@@ -5,7 +5,7 @@ use crate::sse::Mxcsr;
 use crate::x87::X87;
 use crate::{Features, Flags, Gprs};
 
-/// The registers of a CPU: plain data, which whoever drives it may save, change and copy.
+/// The registers of a CPU: plain data, which the caller may save, change and copy.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     pub gpr: Gprs,
@@ -17,18 +17,19 @@ pub struct Cpu {
     pub x87: X87,
     pub fs_base: u64,
     pub gs_base: u64,
-    /// What `cpuid` announces.
+    /// The features that `cpuid` announces.
     pub features: Features,
-    /// How many instructions have been executed.
+    /// The number of instructions executed.
     pub instructions: u64,
-    /// What `rdtsc` reads is this plus the number of instructions executed: a driver that knows the time sets it.
+    /// `rdtsc` reads this plus the number of instructions executed. A caller that models time sets it.
     pub tsc_offset: u64,
-    /// When the program passed the begin and the end of its region of interest last, as `rdtsc` would have read it. The marks
-    /// are `nop`s with a displacement that nobody uses by chance ([`MARKS`]).
+    /// When the program last passed the begin and the end marker of its region of interest, as values of `rdtsc`. The
+    /// markers are `nop`s with a displacement that does not occur by chance ([`MARKS`]).
     pub marks: [Option<u64>; 2],
-    /// Whether [`Cpu::run`] comes back before it passes the mark of a region's begin ([`Exit::Mark`](crate::Exit::Mark)).
+    /// Whether [`Cpu::run`] returns before the begin marker of a region of interest
+    /// ([`Exit::Mark`](crate::Exit::Mark)).
     pub stops_at_mark: bool,
-    /// Why the last instruction did not finish.
+    /// Why the last instruction did not complete.
     pub(crate) trouble: Trouble,
 }
 
@@ -42,7 +43,7 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// A CPU as Linux starts a process on it, but for `rip` and `rsp`.
+    /// The state in which Linux starts a process, except for `rip` and `rsp`.
     pub fn new() -> Self {
         Cpu {
             gpr: Gprs::default(),
@@ -62,7 +63,7 @@ impl Cpu {
         }
     }
 
-    /// The image that `fxsave64` stores, as a signal frame has it.
+    /// The image that `fxsave64` stores, as used in signal frames.
     pub fn fxsave(&self) -> [u8; 512] {
         let mut image = [0; 512];
         let (x87, sse) = image.split_at_mut(160);
@@ -75,7 +76,7 @@ impl Cpu {
         image
     }
 
-    /// Takes over what [`Cpu::fxsave`] gave. Reserved bits of MXCSR are cleared.
+    /// Restores an image of [`Cpu::fxsave`]. Reserved bits of MXCSR are cleared.
     pub fn fxrstor(&mut self, image: &[u8; 512]) {
         let (x87, sse) = image.split_at(160);
         self.x87.fxrstor(x87.try_into().expect("160 bytes"));

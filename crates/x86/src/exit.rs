@@ -1,4 +1,4 @@
-//! Why a CPU came back to whoever drives it.
+//! Why a CPU returned to its caller.
 
 use crate::{Access, Stop};
 use thiserror::Error;
@@ -6,15 +6,16 @@ use thiserror::Error;
 /// Why [`Cpu::run`](crate::Cpu::run) ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// A `syscall`. It is done as far as the CPU goes: `rip` (and `rcx`) is the address after it, `r11` holds the flags.
+    /// A `syscall`, which is complete for the CPU: `rip` and `rcx` are the address after it, `r11` holds the flags.
     Syscall,
-    /// An instruction could not be executed. `rip` is its address, and nothing of it has happened.
+    /// An instruction could not be executed. `rip` is its address, and it has had no effect.
     Fault(Exception),
-    /// The budget is used up.
+    /// The instruction budget is exhausted.
     Limit,
-    /// Memory said [`Stop::Wait`]: run again when the line has come.
+    /// Memory returned [`Stop::Wait`]: run again when the line has arrived.
     Wait,
-    /// The next instruction marks the begin of a region of interest, and [`stops_at_mark`](crate::Cpu::stops_at_mark) is set.
+    /// The next instruction is the begin marker of a region of interest, and
+    /// [`stops_at_mark`](crate::Cpu::stops_at_mark) is set.
     Mark,
 }
 
@@ -22,12 +23,12 @@ pub enum Exit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{fault} at rip {rip:#x}")]
 pub struct Exception {
-    /// The address of the instruction; after a breakpoint, the address after it.
+    /// The address of the instruction; for a breakpoint, the address after it.
     pub rip: u64,
     pub fault: Fault,
 }
 
-/// What the processor calls an exception.
+/// A processor exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     #[error("division by zero, or a quotient too large")]
@@ -36,7 +37,7 @@ pub enum Fault {
     Breakpoint,
     #[error("instruction [{}] is undefined or not supported", hex(&bytes[..*length as usize]))]
     InvalidOpcode { bytes: [u8; 15], length: u8 },
-    /// As [`Fault::GeneralProtection`], for the stack: an address that no page table can translate.
+    /// Like [`Fault::GeneralProtection`], for a stack access: the address is not canonical.
     #[error("stack fault")]
     Stack,
     #[error("general protection fault")]
@@ -50,7 +51,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The number of the exception in the processor's table, as `ucontext` reports it (REG_TRAPNO).
+    /// The exception's vector number, as `ucontext` reports it (REG_TRAPNO).
     pub fn vector(&self) -> u8 {
         match self {
             Fault::Divide => 0,
@@ -64,9 +65,9 @@ impl Fault {
         }
     }
 
-    /// The error code that goes with it, as `ucontext` reports it (REG_ERR): for page faults bit 0 says that the page
-    /// was present, bit 1 write, bit 2 user mode, bit 4 instruction fetch. Of the kernel's half of the addresses, Linux
-    /// always says that it is present.
+    /// The exception's error code, as `ucontext` reports it (REG_ERR). For page faults bit 0 means that the page was
+    /// present, bit 1 write, bit 2 user mode, bit 4 instruction fetch. For the kernel's half of the address space,
+    /// Linux always reports the page as present.
     pub fn error_code(&self) -> u64 {
         match *self {
             Fault::Page { address, access, present } => {
@@ -83,14 +84,14 @@ impl Fault {
     }
 }
 
-/// Why an instruction did not finish, before its address is known.
+/// Why an instruction did not complete, before its address is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     Fault(Fault),
-    /// Bits 47 to 63 of an address are not equal: which fault that is depends on the segment.
+    /// Bits 47 to 63 of an address are not equal: the segment determines which fault that is.
     NotCanonical,
     Wait,
-    /// The instruction writes code: it is to be executed again at once, and all code decoded anew after it.
+    /// The instruction writes code: it must be executed again at once, and afterwards all code decoded again.
     CodeWrite,
     Syscall,
     Mark,

@@ -1,7 +1,7 @@
-//! The flags, kept as what they are computed from.
+//! The flags register, with lazily computed flags.
 //!
-//! Nearly every instruction sets the six arithmetic flags and few read them. So an instruction leaves behind its result
-//! and the carries between the bits, and a flag is computed when somebody asks for it.
+//! Nearly every instruction sets the six arithmetic flags, and few instructions read them. So an instruction stores its
+//! result and the carries between the bits, and a flag is computed when it is read.
 
 use crate::exec::word::Word;
 
@@ -14,15 +14,15 @@ pub const SF: u64 = 1 << 7;
 pub const DF: u64 = 1 << 10;
 pub const OF: u64 = 1 << 11;
 
-/// The flags register: [`Flags::get`] and [`Flags::set`] speak RFLAGS.
+/// The flags register; [`Flags::get`] and [`Flags::set`] use the RFLAGS format.
 #[derive(Clone, Copy, Debug)]
 pub struct Flags {
-    /// The result, sign-extended: zero if ZF, its top bit is SF, its low byte has the parity PF.
+    /// The result, sign-extended: ZF if it is zero, SF is its top bit, PF the parity of its low byte.
     result: u64,
-    /// The carry out of the top bit is bit 63 (CF), the one into it bit 62 (OF is their difference), the carry out of
-    /// bit 3 is bit 3 (AF). Bit 0 flips SF and bit 8 flips PF, for flags that no result could have left.
+    /// Bit 63 is the carry out of the top bit (CF), bit 62 the carry into it (OF is their difference), bit 3 the carry
+    /// out of bit 3 (AF). Bit 0 flips SF and bit 8 flips PF, for combinations that no result produces.
     carries: u64,
-    /// DF and what else programs can set.
+    /// DF and other flags that programs can set.
     rest: u64,
 }
 
@@ -39,7 +39,7 @@ const CARRY_IN: u64 = 1 << 62;
 const HALF_CARRY: u64 = 1 << 3;
 const FLIP_SF: u64 = 1;
 const FLIP_PF: u64 = 1 << 8;
-/// TF, IF, DF, NT, AC and ID: DF, AC and ID can be changed by a program.
+/// Of TF, IF, DF, NT, AC and ID, a program can change DF, AC and ID.
 const SETTABLE: u64 = DF | 1 << 18 | 1 << 21;
 
 impl Flags {
@@ -56,7 +56,7 @@ impl Flags {
             | 0x202
     }
 
-    /// Takes RFLAGS over; what a user's `popf` can't change stays as it is.
+    /// Sets the flags from RFLAGS, as far as a user's `popf` can change them.
     pub fn set(&mut self, rflags: u64) {
         self.set_arithmetic(rflags);
         self.rest = rflags & SETTABLE;
@@ -66,7 +66,7 @@ impl Flags {
     pub fn set_arithmetic(&mut self, rflags: u64) {
         let has = |flag: u64| rflags & flag != 0;
         self.result = !has(ZF) as u64;
-        // A result of 0 has even parity, one of 1 odd; neither is negative.
+        // A result of 0 has even parity, 1 has odd; neither is negative.
         let mut carries = 0;
         if has(SF) {
             carries |= FLIP_SF;
@@ -117,14 +117,14 @@ impl Flags {
         odd == (self.carries & FLIP_PF != 0)
     }
 
-    /// The direction flag: string instructions go down.
+    /// The direction flag: string instructions go downwards.
     #[inline(always)]
     pub fn df(&self) -> bool {
         self.rest & DF != 0
     }
 }
 
-/// What an operation leaves for the six arithmetic flags to be computed from.
+/// What an operation stores so that the six arithmetic flags can be computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Traces {
     result: u64,
@@ -132,25 +132,25 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Of an addition (with or without a carry in) whose result is `result`.
+    /// For an addition (with or without carry in).
     #[inline(always)]
     pub fn of_sum<W: Word>(a: u64, b: u64, result: u64) -> Self {
         Self::new::<W>(result, (a & b) | ((a | b) & !result))
     }
 
-    /// Of a subtraction (with or without a borrow in).
+    /// For a subtraction (with or without borrow in).
     #[inline(always)]
     pub fn of_difference<W: Word>(a: u64, b: u64, result: u64) -> Self {
         Self::new::<W>(result, (!a & b) | ((!a | b) & result))
     }
 
-    /// Of a logical operation: no carries.
+    /// For a logical operation: no carries.
     #[inline(always)]
     pub fn of_logic<W: Word>(result: u64) -> Self {
         Traces { result: W::extend(result) as u64, carries: 0 }
     }
 
-    /// With CF and OF as said, AF clear, and the others by the result.
+    /// With the given CF and OF, AF clear, and the others from the result.
     #[inline(always)]
     pub fn with<W: Word>(result: u64, cf: bool, of: bool) -> Self {
         Traces { result: W::extend(result) as u64, carries: carry_and_overflow(cf, of) }
@@ -176,7 +176,7 @@ impl Flags {
         self.carries = traces.carries;
     }
 
-    /// Sets them all but CF.
+    /// Sets all arithmetic flags but CF.
     #[inline(always)]
     pub(crate) fn put_but_cf(&mut self, traces: Traces) {
         let carry = self.carries & CARRY;
@@ -185,20 +185,20 @@ impl Flags {
         self.carries = traces.carries & HALF_CARRY | carry | (carry ^ overflow) >> 1;
     }
 
-    /// Sets CF and OF and no other.
+    /// Sets only CF and OF.
     #[inline(always)]
     pub(crate) fn put_cf_of(&mut self, cf: bool, of: bool) {
         self.carries = self.carries & !(CARRY | CARRY_IN) | carry_and_overflow(cf, of);
     }
 
-    /// Sets CF and no other.
+    /// Sets only CF.
     #[inline(always)]
     pub(crate) fn put_cf(&mut self, cf: bool) {
         let of = self.of();
         self.put_cf_of(cf, of);
     }
 
-    /// Sets ZF and no other.
+    /// Sets only ZF.
     #[inline(always)]
     pub(crate) fn put_zf(&mut self, zf: bool) {
         let others = self.get() & !ZF;

@@ -1,37 +1,37 @@
-//! The simplest memory: one piece of bytes.
+//! The simplest memory: one range of bytes.
 //!
-//! For tests and for trying instructions out; processes have [`Memory`]s with pages.
+//! For tests and for trying out instructions; processes use [`Memory`]s with pages.
 
 use crate::{Access, Memory, Size, Stop};
 use std::ops::Range;
 
-/// Bytes from an address on, which may be read, written and executed; everything else faults.
+/// Bytes from a base address on, readable, writable and executable; any other address faults.
 pub struct Flat {
     base: u64,
     bytes: Vec<u8>,
     version: u64,
-    /// The places between the first and the last that were fetched since the version changed.
+    /// The range of offsets fetched since the version last changed.
     fetched: Range<usize>,
 }
 
 impl Flat {
-    /// So many zeros from `base` on.
+    /// `length` zero bytes from `base` on.
     pub fn new(base: u64, length: usize) -> Self {
         Flat { base, bytes: vec![0; length], version: 1, fetched: 0..0 }
     }
 
-    /// The bytes. Who changes code here after it ran calls [`Flat::code_changed`].
+    /// The bytes. After changing code that has run, call [`Flat::code_changed`].
     pub fn bytes(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// Makes CPUs decode anew.
+    /// Makes CPUs decode all code again.
     pub fn code_changed(&mut self) {
         self.version += 1;
         self.fetched = 0..0;
     }
 
-    /// Where bytes can be stored that are not code which was fetched.
+    /// The offset for a store; stops if it would change fetched code.
     #[inline(always)]
     fn place_to_write(&mut self, address: u64, bytes: u64) -> Result<usize, Stop> {
         let place = self.place(address, bytes, Access::Write)?;

@@ -1,60 +1,60 @@
-//! An instruction as the interpreter runs it: a handler, and the operands that the handler expects.
+//! A decoded instruction: its handler, and the operands in the layout that the handler expects.
 
 use crate::exit::Trouble;
 use crate::{Cpu, Fault, Memory, Reg, Stop};
 
-/// An instruction, decoded. Which fields mean something is the handler's business.
+/// A decoded instruction. The handler determines which fields are meaningful.
 pub(crate) struct Insn<M> {
     pub handler: Handler<M>,
-    /// The displacement of the memory operand; with `rip` as its base, the whole address.
+    /// The displacement of the memory operand; for rip-relative operands, the whole address.
     pub displacement: u64,
-    /// The immediate operand, or what else the decoder has to say to the handler.
+    /// The immediate operand, or another value for the handler.
     pub immediate: u64,
-    /// A register: its number, plus [`HIGH`] if it is one of AH, CH, DH and BH.
+    /// A register: its number, plus [`HIGH`] for AH, CH, DH and BH.
     pub destination: u8,
     pub source: u8,
-    /// The memory operand's registers; [`Gprs::NONE`](crate::Gprs::NONE) for one that it does not have.
+    /// The memory operand's registers; [`Gprs::NONE`](crate::Gprs::NONE) for a missing one.
     pub base: u8,
     pub index: u8,
-    /// By how many bits the index is shifted.
+    /// The shift of the index register in bits.
     pub shift: u8,
-    /// What is unusual about the memory operand: [`FS`], [`GS`], [`NARROW`]. Zero nearly always.
+    /// Unusual properties of the memory operand: [`FS`], [`GS`], [`NARROW`]. Zero in nearly all cases.
     pub unusual: u8,
-    /// The bytes of machine code.
+    /// The length of the machine code in bytes.
     pub length: u8,
-    /// How many instructions of the program this is: two if a comparison was joined with the jump after it.
+    /// The number of program instructions: two for a comparison fused with the jump after it.
     pub count: u8,
 }
 
-/// In [`Insn::destination`] and [`Insn::source`]: the second byte of a register.
+/// Added to a register number in [`Insn::destination`] and [`Insn::source`] for the second byte of the register.
 pub(crate) const HIGH: u8 = 32;
 
-/// In [`Insn::unusual`].
+/// Bits of [`Insn::unusual`].
 pub(crate) const FS: u8 = 1;
 pub(crate) const GS: u8 = 2;
-/// The address is cut to 32 bits.
+/// The address is truncated to 32 bits.
 pub(crate) const NARROW: u8 = 4;
 
 /// Executes an instruction.
 pub(crate) type Handler<M> = fn(&mut Cpu, &mut M, &Insn<M>) -> Outcome;
 
-/// How an instruction ended: one byte, so that the loop over a block has little to look at.
+/// The result of an instruction: one byte, so that the loop over a block is fast.
 pub(crate) type Outcome = Result<Flow, Halted>;
 
-/// Where execution goes on.
+/// Where execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// At the instruction that follows.
+    /// At the next instruction.
     Next,
-    /// At the block's other successor.
+    /// At the block's jump target.
     Taken,
     /// At `rip`, which the handler has set.
     Jump,
-    /// Here once more: a repeated string instruction has a part behind it.
+    /// At this instruction again: a repeated string instruction has completed a part.
     Again,
 }
 
-/// Nothing of the instruction has happened; [`Cpu::trouble`] says why.
+/// The instruction had no effect; [`Cpu::trouble`] says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Halted;
 
@@ -68,7 +68,7 @@ impl Cpu {
         Halted
     }
 
-    /// Ends an instruction whose access was stopped.
+    /// Ends an instruction whose memory access failed.
     #[cold]
     #[inline(never)]
     pub(crate) fn stop(&mut self, stop: Stop) -> Halted {
@@ -86,7 +86,7 @@ impl<M: Memory> Insn<M> {
         if self.unusual != 0 { self.unusual_address(cpu, address) } else { address }
     }
 
-    /// The address without its segment's base, as `lea` gives it.
+    /// The address without its segment base, as `lea` computes it.
     #[inline(always)]
     pub fn offset(&self, cpu: &Cpu) -> u64 {
         let index = cpu.gpr.slot(self.index) << (self.shift & 63);
@@ -94,7 +94,7 @@ impl<M: Memory> Insn<M> {
         if self.unusual & NARROW != 0 { offset as u32 as u64 } else { offset }
     }
 
-    /// The address so many bytes behind that of the memory operand.
+    /// The address `distance` bytes after the memory operand's.
     pub fn address_beyond(&self, cpu: &Cpu, distance: u64) -> u64 {
         self.unusual_address(cpu, self.offset(cpu).wrapping_add(distance))
     }
@@ -106,7 +106,7 @@ impl<M: Memory> Insn<M> {
         address.wrapping_add(self.segment_base(cpu))
     }
 
-    /// Whether the memory operand lies on the stack by the rules of segments.
+    /// Whether the memory operand uses the stack segment.
     pub fn uses_stack_segment(&self) -> bool {
         let stack = self.base == Reg::Rsp as u8 || self.base == Reg::Rbp as u8;
         stack && self.unusual & (FS | GS) == 0

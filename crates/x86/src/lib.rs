@@ -1,12 +1,13 @@
-//! x86-64 as a user-mode program sees it: registers, instructions, faults.
+//! User-mode x86-64: registers, instructions, faults.
 //!
-//! Code is decoded once into blocks of handlers ([`Blocks`]) and then run from there over any [`Memory`]; there is no
-//! second copy of the semantics for the timing model. The crate knows neither time nor an operating system: a system
-//! call, a fault or a line that is not there yet ends [`Cpu::run`] with an [`Exit`], and whoever drives the CPU acts.
+//! Code is decoded once into blocks of handlers ([`Blocks`]) and then executed from there over any [`Memory`]. The
+//! timing model uses the same handlers; there is no second implementation of the semantics. The crate models neither
+//! time nor an operating system: a system call, a fault or a missing line ends [`Cpu::run`] with an [`Exit`], which the
+//! caller handles.
 //!
-//! What the instructions of the two floating-point units compute is in [`sse`] and [`x87`] (with [`f80`] below it), as
-//! functions on values; operands and memory are this side's work. Each of the two says in its `operation` how its
-//! instructions are to be called.
+//! The computations of the two floating-point units are functions on values in [`sse`] and [`x87`] (with [`f80`] below
+//! it); this part of the crate accesses operands and memory. Each of the two describes in its `operation` module how
+//! its functions are called.
 #![forbid(unsafe_code)]
 
 mod blocks;

@@ -1,9 +1,9 @@
 //! A guest's memory as a core sees it.
 //!
-//! Addresses are virtual and everything is little endian. An access that can't be done now *stops*: nothing has changed,
-//! and the instruction can be run again when the fault is repaired or the line has come.
+//! Addresses are virtual, and values are little-endian. An access that can't be done now *stops*: nothing has changed,
+//! and the instruction can be repeated when the fault has been handled or the line has arrived.
 
-/// How many bytes an access moves, up to a general register's.
+/// The size of an access, up to that of a general register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Size {
@@ -24,14 +24,14 @@ impl Size {
         self as u32 * 8
     }
 
-    /// All ones in the bits that an access of this size moves.
+    /// A mask of the bits of this size.
     #[inline(always)]
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
 }
 
-/// What an access wants to do.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
@@ -42,32 +42,32 @@ pub enum Access {
 /// Why an access was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The page is not there (`present` is false) or does not allow this.
+    /// The page is not present (`present` is false) or does not allow the access.
     PageFault { address: u64, access: Access, present: bool },
-    /// The line is on its way: try again later.
+    /// The line is in flight: try again later.
     Wait,
-    /// A store would change bytes that were fetched as code. [`Memory::code_version`] has changed, and the store is done if it
-    /// is made again before anything else is fetched; what was decoded before is then no longer true.
+    /// A store would change bytes that were fetched as code. [`Memory::code_version`] has changed. The store succeeds
+    /// if it is repeated before anything else is fetched; code decoded earlier is then invalid.
     CodeWrite,
 }
 
-/// A guest's memory. Accesses may be unaligned and may cross lines and pages; each is done whole or not at all.
+/// A guest's memory. Accesses may be unaligned and may cross lines and pages; each is done completely or not at all.
 pub trait Memory {
-    /// The value at an address; the bits above `size` are zero.
+    /// Loads a value, zero-extended.
     fn load(&mut self, address: u64, size: Size) -> Result<u64, Stop>;
 
-    /// Stores the low `size` bytes of `value`; what lies above is ignored.
+    /// Stores the low `size` bytes of `value`.
     fn store(&mut self, address: u64, size: Size, value: u64) -> Result<(), Stop>;
 
     fn load128(&mut self, address: u64) -> Result<u128, Stop>;
 
     fn store128(&mut self, address: u64, value: u128) -> Result<(), Stop>;
 
-    /// Whether all of `bytes` bytes could be stored now: asked before the first of several stores that belong together.
+    /// Checks that `bytes` bytes could be stored now, before the first of several stores that belong together.
     fn probe_write(&mut self, address: u64, bytes: u64) -> Result<(), Stop>;
 
-    /// Copies code, checked for the right to be executed, and says how many bytes of `bytes` it got: fewer than asked
-    /// only if what follows can't be executed. It stops if not even the first byte can.
+    /// Copies executable bytes, and returns how many: fewer than requested only if the bytes after them can't be
+    /// executed. Stops if not even the first byte can be executed.
     fn fetch(&mut self, address: u64, bytes: &mut [u8]) -> Result<usize, Stop>;
 
     /// A number that changes whenever bytes that may be executed are written, remapped or unmapped.

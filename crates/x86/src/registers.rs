@@ -26,8 +26,8 @@ pub enum Reg {
 
 /// The general registers: `cpu.gpr[Reg::Rax]`.
 ///
-/// They lie in an array of 32 slots, so that an index of five bits needs no check; the slot [`Gprs::NONE`] is always
-/// zero and stands for the base or index that an address does not have.
+/// The array has 32 slots, so that a five-bit index needs no bounds check. The slot [`Gprs::NONE`] is always zero and
+/// stands for a missing base or index of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gprs {
     slots: [u64; 32],

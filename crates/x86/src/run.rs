@@ -1,4 +1,4 @@
-//! The loop: blocks, one after the other.
+//! The main loop, which executes block after block.
 
 use crate::blocks::Block;
 use crate::exit::Trouble;
@@ -6,8 +6,8 @@ use crate::insn::{Flow, Halted, Insn, Outcome};
 use crate::{Blocks, Cpu, Exception, Exit, Fault, Memory};
 
 impl Cpu {
-    /// Runs until something must be done about it, or `budget` instructions are executed. A repeated string instruction
-    /// counts once, when it is done; the budget pays for each of its parts.
+    /// Executes up to `budget` instructions, or until an event that the caller must handle. A repeated string
+    /// instruction counts once, when it is complete, but each of its parts is deducted from the budget.
     pub fn run<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>, budget: u64) -> Exit {
         let mut left = budget;
         blocks.refresh(memory);
@@ -72,7 +72,7 @@ impl Cpu {
         }
     }
 
-    /// Executes fewer instructions than the next block has.
+    /// Executes single instructions, when the budget is smaller than the next block.
     #[cold]
     fn run_singly<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>, left: u64) -> Exit {
         for _ in 0..left {
@@ -83,7 +83,7 @@ impl Cpu {
         Exit::Limit
     }
 
-    /// Leaves a block that begins at `start` at the last of `insns`, which did not finish.
+    /// Leaves the block that begins at `start` at the last of `insns`, which did not complete.
     #[cold]
     fn leave_block<M: Memory>(&mut self, start: u64, insns: &[Insn<M>]) -> Exit {
         let (last, before) = insns.split_last().expect("one did not finish");
@@ -92,7 +92,8 @@ impl Cpu {
         self.leave(rip, last)
     }
 
-    /// Executes the last of `insns`, which writes code, and leaves their block behind it: what follows may have changed.
+    /// Executes the last of `insns`, which writes code, and leaves their block after it, since the code that follows
+    /// may have changed.
     #[cold]
     fn write_code<M: Memory>(&mut self, memory: &mut M, block: &Block, insns: &[Insn<M>]) -> Result<(), Exit> {
         let (last, before) = insns.split_last().expect("one did not finish");
@@ -122,7 +123,7 @@ impl Cpu {
         }
     }
 
-    /// Gives the reason why the instruction at `rip` did not finish.
+    /// Returns why the instruction at `rip` did not complete.
     pub(crate) fn leave<M: Memory>(&mut self, rip: u64, insn: &Insn<M>) -> Exit {
         let trouble = self.trouble;
         match trouble {
@@ -135,7 +136,7 @@ impl Cpu {
                 let fault = if insn.uses_stack_segment() { Fault::Stack } else { Fault::GeneralProtection };
                 return self.exit_by(Trouble::Fault(fault));
             }
-            // A trap: the instruction is done.
+            // A trap: the instruction is complete.
             Trouble::Fault(Fault::Breakpoint) => {
                 self.instructions += 1;
                 self.rip = rip.wrapping_add(insn.length as u64);
@@ -157,7 +158,7 @@ impl Cpu {
     }
 }
 
-/// How many instructions of the program these are.
+/// The number of program instructions.
 fn instructions_of<M>(insns: &[Insn<M>]) -> u64 {
     insns.iter().map(|insn| insn.count as u64).sum()
 }

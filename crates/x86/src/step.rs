@@ -1,4 +1,4 @@
-//! One instruction at a time.
+//! Executes one instruction at a time.
 
 use crate::decode::{Code, decode};
 use crate::insn::{Flow, Halted, Insn};
@@ -8,32 +8,33 @@ use iced_x86::Instruction;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// How many bytes a repeated string instruction moves in one step.
+/// The number of bytes that a repeated string instruction processes in one step.
 const STRING_BYTES: u64 = 64;
 
-/// What became of an instruction that was executed alone.
+/// The result of a single step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stepped {
-    /// It jumped.
+    /// Whether it jumped.
     pub jumped: bool,
-    /// All of it is done: of a repeated string instruction, a step does a part.
+    /// Whether the instruction is complete; a step does a part of a repeated string instruction.
     pub whole: bool,
 }
 
-/// How many instructions that ran recently are found without the map.
+/// The number of recently executed instructions that are found without the map.
 const RECENT: usize = 4096;
 
-/// More instructions than this are not kept: a program that fills its memory with code shall not fill the host's.
+/// The maximum number of cached instructions, so that a program that fills its memory with code does not exhaust the
+/// host's.
 const MOST_STEPS: usize = 1 << 20;
 
-/// The number of an instruction that is not known.
+/// The ID of an unknown instruction.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Instructions that run alone.
+/// The cache of single-stepped instructions.
 pub(crate) struct Steps<M> {
-    /// By address. Looked up, never walked.
+    /// By address. Never iterated.
     index: FxHashMap<u64, u32>,
-    /// By the last bits of their addresses; nothing before the first of them runs.
+    /// By the low bits of their addresses; allocated at the first step.
     recent: Vec<(u64, u32)>,
     steps: Vec<Step<M>>,
 }
@@ -46,10 +47,10 @@ impl<M> Default for Steps<M> {
 
 struct Step<M> {
     instruction: Instruction,
-    /// Made when it is first asked for.
+    /// Created at first use.
     outline: Option<Rc<Outline>>,
     insn: Insn<M>,
-    /// The addresses of the next instruction and of the jump's target.
+    /// The addresses of the next instruction and of the jump target.
     next: [u64; 2],
 }
 
@@ -106,7 +107,7 @@ impl<M: Memory> Steps<M> {
 }
 
 impl Cpu {
-    /// Executes one instruction (of a repeated string instruction, a part).
+    /// Executes one instruction, or a part of a repeated string instruction.
     pub fn step<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>) -> Result<Stepped, Exit> {
         blocks.refresh(memory);
         let step = blocks.steps.find(memory, self.rip).map_err(|stop| self.exit_by(stop.into()))?;

@@ -1,4 +1,4 @@
-//! What a device can say when something went wrong.
+//! The errors of a device.
 
 /// An error of a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@ use std::{borrow::Cow, sync::Arc};
 /// A kernel written as a Rust closure, for the simulated device.
 pub type NativeCode = Arc<dyn Fn(&mut Native<'_>) + Send + Sync>;
 
-/// A kernel's name and its code, for as many kinds of device as it has been written for.
+/// A kernel's name and its code for one or more kinds of devices.
 #[derive(Clone, Default)]
 pub struct KernelSource {
     pub name: String,
@@ -45,7 +45,7 @@ impl KernelSource {
 /// A kernel that a device has loaded.
 #[derive(Clone)]
 pub enum KernelHandle {
-    /// A number that the device gave.
+    /// A number assigned by the device.
     Loaded(u64),
     Native(NativeCode),
 }
@@ -58,7 +58,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// The bytes of a value; `None` if there are more than 16.
+    /// A value from its bytes; `None` if there are more than 16.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut kept = [0; 16];
         kept.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -92,23 +92,23 @@ pub enum Argument {
     Value(Value),
 }
 
-/// What a native kernel is given.
+/// The parameters of a native kernel.
 pub struct Native<'a> {
     pub grid: [u32; 3],
     pub block: [u32; 3],
-    /// The device's bytes behind each memory argument, in the order of the arguments, from the argument's offset on.
+    /// For each memory argument, in order, the device's bytes from the argument's offset on.
     pub memory: Vec<&'a mut [u8]>,
     /// The other arguments, in order.
     pub values: Vec<Value>,
 }
 
 impl Native<'_> {
-    /// How many threads the launch has.
+    /// Number of threads of the launch.
     pub fn threads(&self) -> usize {
         self.grid.iter().chain(&self.block).map(|&n| n as usize).product()
     }
 
-    /// A plain argument as a number.
+    /// The bytes of a plain argument.
     ///
     /// # Panics
     /// If there is no such argument or it has another size: a bug in the kernel.

@@ -1,8 +1,8 @@
-//! What is asked of an accelerator.
+//! The interface of an accelerator.
 //!
-//! The paper's accelerator abstraction layer (`[gmac 4.1, Fig. 5]`): memory, copies, kernels, waiting; no
-//! coherence of any kind. Uploads are asynchronous and land in the order in which they were asked for; a kernel starts after
-//! every upload and every copy between devices asked for before it.
+//! The paper's accelerator abstraction layer (`[gmac 4.1, Fig. 5]`): memory, copies, kernels, waiting; no coherence of
+//! any kind. Uploads are asynchronous and complete in the order in which they were started. A kernel starts after all
+//! uploads and all copies between devices that were started before it.
 
 pub mod cuda;
 mod error;
@@ -15,30 +15,31 @@ pub use kernel::{Argument, KernelHandle, KernelSource, Native, Value};
 
 use std::any::Any;
 
-/// What a device can do, as far as the runtime has to know.
+/// The properties of a device that the runtime needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// The addresses of its memory are reserved, and not used, in the program's address space: host memory can be laid there.
+    /// The addresses of its memory are reserved but unused in the program's address space, so host memory can be mapped
+    /// there.
     pub one_pointer: bool,
     /// CPU and device use the same physical memory: nothing need be copied.
     pub shared_memory: bool,
-    /// Whoever does not own a block has garbage in it (a device for tests).
+    /// A test device: a block that its reader does not own contains garbage.
     pub poisons: bool,
 }
 
 /// Memory on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// As kernels see it (a buffer's handle where a device has no addresses).
+    /// The address for kernels (a buffer's handle where a device has no addresses).
     pub address: u64,
     pub len: usize,
-    /// Where the CPU sees the very same bytes, if it does.
+    /// The CPU's address of the same bytes, if there is one.
     pub host: Option<usize>,
-    /// What the device needs to give it back.
+    /// What the device needs to free it.
     pub handle: u64,
 }
 
-/// Something asynchronous that a device has been asked for.
+/// An asynchronous operation of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ticket {
     Upload(u64),
@@ -46,19 +47,20 @@ pub enum Ticket {
     Download(u64),
 }
 
-/// A device. Every method may be called from several threads, and those for transfers while a page fault is served.
+/// A device. All methods may be called from several threads, and the transfer methods also while a page fault is
+/// served.
 pub trait Accelerator: Send + Sync {
     fn name(&self) -> String;
 
     fn abilities(&self) -> Abilities;
 
-    /// At least `len` bytes of zeroes.
+    /// Allocates at least `len` bytes of zeros.
     fn allocate(&self, len: usize) -> Result<DeviceMemory, DeviceError>;
 
-    /// Gives memory back; nothing may be in flight on it.
+    /// Frees memory; no operation on it may be in flight.
     fn free(&self, memory: DeviceMemory) -> Result<(), DeviceError>;
 
-    /// Prepares host memory for quick transfers.
+    /// Prepares host memory for fast transfers.
     ///
     /// # Safety
     /// The memory must stay mapped until `unregister`.
@@ -83,10 +85,11 @@ pub trait Accelerator: Send + Sync {
         len: usize,
     ) -> Result<Ticket, DeviceError>;
 
-    /// The same for bytes that the next kernel needs: they may go over in its own queue, and be done only when it is.
+    /// Variant of [`upload`](Self::upload) for bytes that the next kernel needs: the copy may use the kernel's own
+    /// queue, and complete only when the kernel does.
     ///
     /// # Safety
-    /// As above.
+    /// As for [`upload`](Self::upload).
     unsafe fn upload_for_kernel(
         &self,
         to: &DeviceMemory,
@@ -94,20 +97,20 @@ pub trait Accelerator: Send + Sync {
         from: *const u8,
         len: usize,
     ) -> Result<Ticket, DeviceError> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.upload(to, offset, from, len) }
     }
 
     /// Copies `len` bytes from the device.
     ///
     /// # Safety
-    /// The target must be writable, and nobody else may use it meanwhile.
+    /// The target must be writable and not used otherwise meanwhile.
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError>;
 
-    /// Starts to do so. No kernel that is running may be writing the bytes.
+    /// Starts a download. No running kernel may be writing the bytes.
     ///
     /// # Safety
-    /// The target must be writable, and nobody else may use it until the ticket is done.
+    /// The target must be writable and not used otherwise until the ticket is done.
     unsafe fn start_download(
         &self,
         from: &DeviceMemory,
@@ -116,8 +119,8 @@ pub trait Accelerator: Send + Sync {
         len: usize,
     ) -> Result<Ticket, DeviceError>;
 
-    /// Starts to copy the bytes at `offset` of another device's memory to the same place of this one's, if the two devices
-    /// can do that without the host. It counts as an upload.
+    /// Starts to copy the bytes at `offset` of another device's memory to the same offset of this one's. `None` if the
+    /// two devices can't do that without the host. It counts as an upload.
     fn copy_from(
         &self,
         to: &DeviceMemory,
@@ -130,19 +133,19 @@ pub trait Accelerator: Send + Sync {
         None
     }
 
-    /// So that devices of one kind know each other.
+    /// Lets devices of one kind recognise each other.
     fn as_any(&self) -> &dyn Any;
 
     /// Sets bytes on the device, after the uploads so far.
     fn fill(&self, memory: &DeviceMemory, offset: usize, len: usize, byte: u8) -> Result<(), DeviceError>;
 
-    /// Whether it is done. An error is the error of what the ticket stands for.
+    /// Whether the operation is done. An error is the error of that operation.
     fn is_done(&self, ticket: Ticket) -> Result<bool, DeviceError>;
 
-    /// Waits until it is done.
+    /// Waits until the operation is done.
     fn wait(&self, ticket: Ticket) -> Result<(), DeviceError>;
 
-    /// Makes a kernel ready to be launched.
+    /// Loads a kernel.
     fn load(&self, source: &KernelSource) -> Result<KernelHandle, DeviceError>;
 
     /// Starts a kernel.
@@ -154,7 +157,7 @@ pub trait Accelerator: Send + Sync {
         arguments: &[Argument],
     ) -> Result<Ticket, DeviceError>;
 
-    /// The CPU owns these bytes now: a device for tests makes its own copy unusable.
+    /// Makes a test device's copy of these bytes unusable, because the CPU owns them now.
     fn poison(&self, memory: &DeviceMemory, offset: usize, len: usize) {
         let _ = (memory, offset, len);
     }

@@ -49,7 +49,7 @@ impl Kernel {
         Self { runtime, source, loaded: Mutex::default() }
     }
 
-    /// A call with `grid` groups of `block` threads; arguments follow in the kernel's order.
+    /// Builds a call with `grid` groups of `block` threads; arguments follow in the kernel's order.
     pub fn call(&self, grid: impl Into<Dim>, block: impl Into<Dim>) -> Call<'_> {
         let (grid, block) = (grid.into().0, block.into().0);
         Call {
@@ -79,7 +79,7 @@ impl Kernel {
     }
 }
 
-/// A call in the making. It borrows what the kernel will use.
+/// A call being built. It borrows the objects that the kernel will use.
 #[must_use = "nothing runs before launch()"]
 pub struct Call<'a> {
     kernel: &'a Kernel,
@@ -88,29 +88,29 @@ pub struct Call<'a> {
     arguments: Vec<Given>,
     objects: Vec<(Arc<Object>, Mode)>,
     device: Option<usize>,
-    /// An object of another runtime, which this one can't use.
+    /// The address of an object of another runtime, which this one can't use.
     foreign: Option<usize>,
     borrowed: PhantomData<&'a mut ()>,
 }
 
 impl<'a> Call<'a> {
-    /// The kernel reads it; the CPU may go on reading it too.
+    /// Adds an object that the kernel reads; the CPU may still read it too.
     pub fn read<T: Pod>(self, shared: &'a Shared<[T]>) -> Self {
         self.object(shared, Mode::Reads)
     }
 
-    /// The kernel may read and write it.
+    /// Adds an object that the kernel may read and write.
     pub fn write<T: Pod>(self, shared: &'a mut Shared<[T]>) -> Self {
         self.object(shared, Mode::Writes)
     }
 
-    /// A plain value.
+    /// Adds a plain value.
     pub fn value(mut self, value: impl Into<Value>) -> Self {
         self.arguments.push(Given::Value(value.into()));
         self
     }
 
-    /// Runs it on this device, whatever the policy says.
+    /// Runs the kernel on this device instead of the policy's choice.
     pub fn on(mut self, device: usize) -> Self {
         self.device = Some(device);
         self
@@ -139,7 +139,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A call that has not been synchronised. Dropping it waits too, but can't tell of an error.
+/// A call that has not been synchronised. Dropping it waits too, but can't report an error.
 #[must_use = "an error of the kernel is told by sync()"]
 pub struct InFlight<'a> {
     host: Arc<Host>,
@@ -148,12 +148,12 @@ pub struct InFlight<'a> {
 }
 
 impl InFlight<'_> {
-    /// The device that it runs on.
+    /// The device on which it runs.
     pub fn device(&self) -> usize {
         self.flight.device
     }
 
-    /// Waits for the kernel's end and takes its objects back.
+    /// Waits for the kernel's end and acquires its objects.
     pub fn sync(self) -> Result<()> {
         let result = self.host.sync(&self.flight);
         let mut this = mem::ManuallyDrop::new(self);

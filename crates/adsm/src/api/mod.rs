@@ -1,4 +1,4 @@
-//! What a Rust program uses: shared slices, kernels, calls.
+//! The Rust interface: shared slices, kernels, calls.
 
 mod call;
 mod shared;

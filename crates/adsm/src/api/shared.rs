@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-/// Values that are nothing but their bytes: any bytes are a value, and a device may write them.
+/// Plain values: all their bytes are data, any bytes are a valid value, and a device may write them.
 ///
 /// # Safety
 /// Every bit pattern must be a valid value, and there must be no padding.
@@ -16,7 +16,7 @@ pub unsafe trait Pod: Copy + 'static {}
 
 macro_rules! pod {
     ($($kind:ty)*) => {$(
-        // SAFETY: a number: every bit pattern is one.
+        // SAFETY: a number, for which every bit pattern is valid.
         unsafe impl Pod for $kind {}
     )*};
 }
@@ -24,9 +24,9 @@ pod!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
 // SAFETY: an array has no padding of its own.
 unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}
 
-/// Shared elements: a slice for the CPU, and an argument of kernels. What is touched moves when it must.
+/// Shared elements: a slice for the CPU, and an argument of kernels. Data is transferred when it is accessed.
 ///
-/// While a call that uses it is in flight it is borrowed, so that an unsynchronised touch does not compile:
+/// It is borrowed while a call that uses it is in flight, so that an unsynchronised access does not compile:
 ///
 /// ```compile_fail
 /// # use adsm::{Runtime, KernelSource};
@@ -61,13 +61,13 @@ impl<T: Pod> Shared<[T]> {
         self.object.memory().address
     }
 
-    /// Sets every byte, on the device where whole blocks allow it.
+    /// Sets every byte; whole blocks are set on the device.
     pub fn fill_bytes(&mut self, byte: u8) -> crate::Result<()> {
         self.host.fill(&self.object, 0..self.len * size_of::<T>(), byte)
     }
 
-    /// After a device was lost: what another device has is fetched, and else what the CPU last had counts again. Answers with how
-    /// many bytes are older than what the device had, and that nobody can bring back.
+    /// After the loss of a device: fetches what another device has, and makes the CPU's last copy valid for the rest.
+    /// Returns the number of bytes that are older than what the lost device had and can't be recovered.
     pub fn salvage(&mut self) -> usize {
         self.host.salvage(&self.object)
     }
@@ -78,7 +78,8 @@ impl<T: Pod> Shared<[T]> {
         self.host.touch(&self.object, bytes, Access::Store)
     }
 
-    /// If a call was forgotten (`mem::forget`), its end is awaited here: a borrow can be leaked, a data race can't.
+    /// Waits for the end of a call whose handle was leaked (`mem::forget`): a borrow can be leaked, but that must not
+    /// allow a data race.
     fn settled(&self, access: Access) -> *mut T {
         if self.object.is_in_flight() && (access == Access::Store || self.host.is_being_written(&self.object)) {
             self.host.settle(&self.object);
@@ -101,8 +102,8 @@ impl<T: Pod> Deref for Shared<[T]> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the view is at least this long, lives as long as the object, is aligned to a page, and holds zeroes or what
-        // was written; a closed page is opened when it is touched.
+        // SAFETY: the view is at least this long, lives as long as the object, is aligned to a page, and holds zeros or
+        // what was written; a closed page is opened when it is accessed.
         unsafe { std::slice::from_raw_parts(self.settled(Access::Load), self.len) }
     }
 }
@@ -123,7 +124,7 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Shared<[T]> {
 impl<T: ?Sized> Drop for Shared<T> {
     fn drop(&mut self) {
         self.host.settle(&self.object);
-        // In a forked child there is nothing to give back.
+        // In a forked child there is nothing to free.
         let _ = self.host.free(&self.object);
     }
 }

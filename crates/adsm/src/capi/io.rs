@@ -1,10 +1,10 @@
-//! How the interposer of `adsm-io` hears of the runtime: it is found by name if it was preloaded.
+//! Registers the runtime with the interposer of `adsm-io`, which is found by name if it was preloaded.
 
 use super::object::{adsm_memcpy, adsm_memset};
 use crate::memory;
 use std::ffi::{c_int, c_void};
 
-/// What the interposer is told, field by field as it expects it.
+/// The functions for the interposer, with the layout that it expects.
 #[repr(C)]
 struct Table {
     is_shared: extern "C" fn(*const c_void) -> c_int,
@@ -18,7 +18,7 @@ extern "C" fn is_shared(address: *const c_void) -> c_int {
     memory::find(address as usize).is_ok().into()
 }
 
-/// Tells the interposer, if it is there.
+/// Registers the table with the interposer, if it is present.
 pub fn register() {
     // SAFETY: a C string; the function found has the type that this name has in the interposer, and keeps the table.
     unsafe {

@@ -16,7 +16,7 @@ use std::{
 pub struct CKernel {
     source: Mutex<KernelSource>,
     bound: Mutex<Vec<Weak<Object>>>,
-    /// Made at the first call, with the code there is by then.
+    /// Created at the first call, with the code added until then.
     made: OnceLock<Kernel>,
 }
 
@@ -59,7 +59,7 @@ pub(super) unsafe fn text(text: *const c_char) -> Result<String> {
     if text.is_null() {
         return Err(refused("a text is NULL"));
     }
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().map(str::to_owned).map_err(|_| refused("a text is not UTF-8"))
 }
@@ -67,17 +67,17 @@ pub(super) unsafe fn text(text: *const c_char) -> Result<String> {
 /// # Safety
 /// `kernel` must be null or come from `adsm_kernel_new`, and not be freed.
 unsafe fn kernel<'a>(kernel: *mut CKernel) -> Result<&'a CKernel> {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe { kernel.as_ref() }.ok_or_else(|| refused("the kernel is NULL"))
 }
 
-/// A kernel without code.
+/// Creates a kernel without code.
 ///
 /// # Safety
 /// `name` must be a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_new(name: *const c_char) -> *mut CKernel {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     give(unsafe { text(name) }.map(|name| {
         let source = Mutex::new(KernelSource::new(name));
         Box::into_raw(Box::new(CKernel { source, bound: Mutex::default(), made: OnceLock::new() }))
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn adsm_kernel_new(name: *const c_char) -> *mut CKernel {
 /// # Safety
 /// As for [`kernel`].
 unsafe fn add_code(pointer: *mut CKernel, change: impl FnOnce(KernelSource) -> KernelSource) -> Result<()> {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     let kernel = unsafe { kernel(pointer) }?;
     if kernel.made.get().is_some() {
         return Err(refused("a kernel that has been called can't get more code"));
@@ -97,30 +97,30 @@ unsafe fn add_code(pointer: *mut CKernel, change: impl FnOnce(KernelSource) -> K
     Ok(())
 }
 
-/// Code for CUDA devices.
+/// Adds code for CUDA devices.
 ///
 /// # Safety
-/// A kernel of ours and a C string.
+/// `kernel` must come from `adsm_kernel_new`, and `code` must be a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_ptx(kernel: *mut CKernel, code: *const c_char) -> c_int {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     tell(unsafe { text(code).and_then(|code| add_code(kernel, |source| source.ptx(code))) })
 }
 
-/// Code for OpenCL devices.
+/// Adds code for OpenCL devices.
 ///
 /// # Safety
-/// A kernel of ours and a C string.
+/// `kernel` must come from `adsm_kernel_new`, and `code` must be a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_opencl(kernel: *mut CKernel, code: *const c_char) -> c_int {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     tell(unsafe { text(code).and_then(|code| add_code(kernel, |source| source.opencl(code))) })
 }
 
-/// Code for the simulated device.
+/// Adds code for the simulated device.
 ///
 /// # Safety
-/// A kernel of ours; the function must be callable from any thread.
+/// `kernel` must come from `adsm_kernel_new`; the function must be callable from any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_native(
     kernel: *mut CKernel,
@@ -141,30 +141,30 @@ pub unsafe extern "C" fn adsm_kernel_native(
             value: values.as_ptr(),
         });
     };
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     tell(unsafe { add_code(kernel, |source| source.native(run)) })
 }
 
-/// Gives a kernel back.
+/// Frees a kernel.
 ///
 /// # Safety
-/// A kernel of ours that is not used again, or null.
+/// `kernel` must be null, or come from `adsm_kernel_new` and not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_free(kernel: *mut CKernel) {
     if !kernel.is_null() {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         drop(unsafe { Box::from_raw(kernel) });
     }
 }
 
-/// The kernel uses the object, whatever its arguments are.
+/// Declares that the kernel uses the object, whatever its arguments are.
 ///
 /// # Safety
-/// A kernel of ours.
+/// `pointer` must come from `adsm_kernel_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_bind(pointer: *mut CKernel, object: *mut c_void) -> c_int {
     tell(runtime().and_then(|runtime| {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         let kernel = unsafe { kernel(pointer) }?;
         let object = runtime.find(object as usize)?;
         kernel.bound.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&object));
@@ -172,10 +172,10 @@ pub unsafe extern "C" fn adsm_bind(pointer: *mut CKernel, object: *mut c_void) -
     }))
 }
 
-/// Starts a kernel where the policy says.
+/// Starts a kernel on the device that the policy chooses.
 ///
 /// # Safety
-/// A kernel of ours, and `count` arguments as the header describes them.
+/// `kernel` must come from `adsm_kernel_new`, with `count` arguments as the header describes them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_call(
     kernel: *mut CKernel,
@@ -184,11 +184,11 @@ pub unsafe extern "C" fn adsm_call(
     arguments: *const CArgument,
     count: usize,
 ) -> c_int {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe { start(None, kernel, (grid, block), arguments, count) }
 }
 
-/// Starts a kernel on a device of the program's choice.
+/// Starts a kernel on a chosen device.
 ///
 /// # Safety
 /// As for [`adsm_call`].
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn adsm_call_on(
 ) -> c_int {
     // A negative number is no device.
     let device = usize::try_from(device).unwrap_or(usize::MAX);
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe { start(Some(device), kernel, (grid, block), arguments, count) }
 }
 
@@ -217,7 +217,7 @@ unsafe fn start(
     count: usize,
 ) -> c_int {
     tell(runtime().and_then(|runtime| {
-        // SAFETY: the caller's word; no arguments may be null.
+        // SAFETY: guaranteed by the caller; with a count of 0, the pointer may be null.
         let (kernel, arguments) = unsafe {
             let arguments = if count == 0 { &[][..] } else { std::slice::from_raw_parts(arguments, count) };
             (kernel(pointer)?, arguments)
@@ -238,14 +238,14 @@ unsafe fn call(
 ) -> Result<()> {
     let mut given = Vec::with_capacity(arguments.len());
     let mut objects: Vec<(Arc<Object>, Mode)> = Vec::new();
-    // The home of objects of whose use nothing is known.
+    // The home of arguments whose use is unknown.
     let mut unknown = None;
     for argument in arguments {
         let mode = match argument.kind {
             1 => Mode::Reads,
             2 | 3 => Mode::Writes,
             4 => {
-                // SAFETY: the caller's word.
+                // SAFETY: guaranteed by the caller.
                 let bytes = unsafe { std::slice::from_raw_parts(argument.pointer.cast::<u8>(), argument.bytes) };
                 let value = Value::from_bytes(bytes).ok_or_else(|| refused("a value has more than 16 bytes"))?;
                 given.push(Given::Value(value));
@@ -264,10 +264,10 @@ unsafe fn call(
     let bound: Vec<Arc<Object>> =
         kernel.bound.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
     let host = runtime.host();
-    // The kernel finds them by addresses in other objects, which are those of their home.
+    // The kernel finds bound objects by addresses stored in other objects, which are those of their home.
     let at_home = bound.first().map(|object| object.home).or(unknown);
     if let (Some(home), true) = (unknown, bound.is_empty()) {
-        // Nothing is known: every object may be used (3.3), except as the arguments say otherwise.
+        // Nothing is known: the kernel may use every object (3.3), except as the arguments say otherwise.
         let known: Vec<usize> = objects.iter().map(|(object, _)| object.base()).collect();
         let others = host.objects().into_iter().filter(|o| o.home == home && !known.contains(&o.base()));
         objects.extend(others.map(|object| (object, Mode::Writes)));

@@ -1,4 +1,4 @@
-//! The C interface (`include/adsm.h`): one runtime for the process, made at the first call.
+//! The C interface (`include/adsm.h`): one runtime for the process, created at the first call.
 
 mod io;
 mod kernel;
@@ -36,7 +36,7 @@ extern "C" fn write_trace() {
     }
 }
 
-/// The number of an error in the header.
+/// The error code in the header.
 fn number(error: &Error) -> c_int {
     match error {
         Error::Device(_) | Error::NoRuntime { .. } => 1,
@@ -53,7 +53,7 @@ fn number(error: &Error) -> c_int {
     }
 }
 
-/// Notes an error for `adsm_error`, and answers with its number.
+/// Stores an error for `adsm_error`, and returns its code.
 fn tell(result: Result<()>) -> c_int {
     match result {
         Ok(()) => 0,
@@ -65,7 +65,7 @@ fn tell(result: Result<()>) -> c_int {
     }
 }
 
-/// The same for what is or is not there.
+/// Variant of `tell` for functions that return a pointer, null on error.
 fn give<T>(result: Result<*mut T>) -> *mut T {
     result.unwrap_or_else(|error| {
         tell(Err(error));
@@ -73,25 +73,25 @@ fn give<T>(result: Result<*mut T>) -> *mut T {
     })
 }
 
-/// What went wrong in the last call of this thread that failed.
+/// The message of the last failed call of this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_error() -> *const c_char {
     LAST.with(|last| last.borrow().as_ref().map_or(c"".as_ptr(), |text| text.as_ptr()))
 }
 
-/// Finds devices and settings.
+/// Creates the runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_init() -> c_int {
     tell(runtime().map(drop))
 }
 
-/// Waits for every kernel so far.
+/// Waits for all kernels so far.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_sync() -> c_int {
     tell(runtime().and_then(Runtime::sync))
 }
 
-/// How many devices there are; -1 if none can be used.
+/// Number of devices; -1 if none can be used.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_devices() -> c_int {
     runtime().map_or_else(
@@ -103,14 +103,14 @@ pub extern "C" fn adsm_devices() -> c_int {
     )
 }
 
-/// From now on, kernels go where this says, in the words of `ADSM_SCHEDULE`.
+/// Sets the scheduling policy of later kernels, in the syntax of `ADSM_SCHEDULE`.
 ///
 /// # Safety
 /// `policy` must be null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_schedule(policy: *const c_char) -> c_int {
     tell(runtime().and_then(|runtime| {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         let value = unsafe { kernel::text(policy) }?;
         let schedule = value.parse().map_err(|expected| {
             let variable = "schedule".to_owned();
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn adsm_schedule(policy: *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_stats(totals: *mut Stats) -> c_int {
     tell(runtime().map(|runtime| {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { totals.write(runtime.stats()) }
     }))
 }

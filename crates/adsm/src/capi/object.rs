@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-/// The object in which `bytes` from `address` on lie, and where in it.
+/// The object that contains `bytes` bytes from `address` on, and their range in it.
 pub(super) fn place(runtime: &Runtime, address: usize, bytes: usize) -> Result<(Arc<Object>, Range<usize>)> {
     let object = runtime.find(address)?;
     let (start, len) = (object.base(), object.len);
@@ -31,26 +31,26 @@ fn allocate(device: Option<usize>, bytes: usize, one_pointer: bool) -> *mut c_vo
     }))
 }
 
-/// Zeroes that CPU and kernels know by one address.
+/// Allocates zeros with one address for CPU and kernels.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_alloc(bytes: usize) -> *mut c_void {
     allocate(None, bytes, true)
 }
 
-/// The same with its home on a device of the program's choice.
+/// Variant of `adsm_alloc` with a chosen home.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_alloc_on(device: c_int, bytes: usize) -> *mut c_void {
-    // A negative number is no device.
+    // A negative number is not a device.
     allocate(Some(usize::try_from(device).unwrap_or(usize::MAX)), bytes, true)
 }
 
-/// Zeroes that the CPU knows by one address and kernels by another.
+/// Allocates zeros with different addresses for CPU and kernels.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_safe_alloc(bytes: usize) -> *mut c_void {
     allocate(None, bytes, false)
 }
 
-/// Gives an object back.
+/// Frees an object.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_free(object: *mut c_void) -> c_int {
     let address = object as usize;
@@ -63,7 +63,7 @@ pub extern "C" fn adsm_free(object: *mut c_void) -> c_int {
     }))
 }
 
-/// What a kernel is given for an address; 0 if it is not shared.
+/// The kernels' address for an address of the CPU; 0 if it is not shared.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_safe(address: *const c_void) -> u64 {
     let translated = runtime().and_then(|runtime| {
@@ -79,12 +79,12 @@ pub extern "C" fn adsm_safe(address: *const c_void) -> u64 {
 /// Sets bytes, shared or not.
 ///
 /// # Safety
-/// There must be as many writable bytes.
+/// There must be `bytes` writable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_memset(to: *mut c_void, byte: c_int, bytes: usize) -> c_int {
     tell(runtime().and_then(|runtime| {
         if memory::find(to as usize).is_err() {
-            // SAFETY: the caller's word.
+            // SAFETY: guaranteed by the caller.
             unsafe { ptr::write_bytes(to.cast::<u8>(), byte as u8, bytes) };
             return Ok(());
         }
@@ -96,19 +96,19 @@ pub unsafe extern "C" fn adsm_memset(to: *mut c_void, byte: c_int, bytes: usize)
 /// Copies bytes that do not overlap, shared or not.
 ///
 /// # Safety
-/// There must be as many readable and writable bytes.
+/// There must be `bytes` readable and `bytes` writable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_memcpy(to: *mut c_void, from: *const c_void, bytes: usize) -> c_int {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     tell(runtime().and_then(|runtime| unsafe { copy(runtime, to.cast(), from.cast(), bytes) }))
 }
 
 /// # Safety
-/// There must be as many readable and writable bytes.
+/// There must be `bytes` readable and `bytes` writable bytes.
 unsafe fn copy(runtime: &Runtime, to: *mut u8, from: *const u8, bytes: usize) -> Result<()> {
     let (shared_to, shared_from) = (memory::find(to as usize).is_ok(), memory::find(from as usize).is_ok());
     if !shared_to && !shared_from {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
         return Ok(());
     }
@@ -122,12 +122,12 @@ unsafe fn copy(runtime: &Runtime, to: *mut u8, from: *const u8, bytes: usize) ->
         // SAFETY: as above.
         return unsafe { runtime.host().read(&source, range, to) };
     }
-    // From one object to another, through a buffer of our own: no address of an object may be given to a device.
+    // From one object to another, through a buffer of our own: no address of an object may be passed to a device.
     let (target, target_range) = place(runtime, to as usize, bytes)?;
     let mut buffer = vec![0u8; bytes.min(4 << 20)];
     for at in (0..bytes).step_by(buffer.len().max(1)) {
         let len = buffer.len().min(bytes - at);
-        // SAFETY: the buffer has so many bytes.
+        // SAFETY: the buffer has at least `len` bytes.
         unsafe {
             runtime.host().read(&source, range.start + at..range.start + at + len, buffer.as_mut_ptr())?;
             runtime.host().write(&target, target_range.start + at..target_range.start + at + len, buffer.as_ptr())?;

@@ -1,4 +1,4 @@
-//! A page fault asks for a block.
+//! Page faults: makes blocks accessible to the program.
 
 use super::{Host, lock};
 use crate::{
@@ -33,14 +33,15 @@ impl Keeper for Host {
 }
 
 impl Host {
-    /// Makes the first of some blocks that the program will touch accessible to it, and those after it that are like it. `None`
-    /// where the machine did not say which access it was. Answers with the first block that may not be accessible.
+    /// Makes the first of the `wanted` blocks accessible, and the following ones that are in the same state. `access`
+    /// is `None` where the machine does not report its kind. Returns the first block that may not be accessible.
     pub fn access(&self, object: &Arc<Object>, wanted: Range<usize>, access: Option<Access>) -> Result<usize> {
         let index = wanted.start;
-        // A block that was on its way here is open for loads once it has arrived.
+        // A block that was arriving is open for loads once it has arrived.
         let mut arrived = None;
         loop {
-            // The table has no answer while a call is in flight (release consistency forbids it): return first.
+            // The table has no entry while a call is in flight (release consistency forbids it), so wait for the return
+            // first.
             self.settle(object);
             let word = &object.blocks[index];
             let state = word.lock();
@@ -85,8 +86,8 @@ impl Host {
         Error::Protocol { protocol, state, event }
     }
 
-    /// Does what the table says for the first of the blocks `wanted`, which is locked, and for those that follow it in the same
-    /// state if they are wanted too, or if faults come in a row. Answers with the end of what was opened.
+    /// Applies the table's steps to the first of the `wanted` blocks, which is locked, and to the following ones in the
+    /// same state if they are wanted too or if faults are sequential. Returns the end of the opened blocks.
     fn open(
         &self,
         object: &Arc<Object>,
@@ -103,7 +104,7 @@ impl Host {
             add(&self.stats.fault_transfer_nanoseconds, begin.elapsed().as_nanos() as u64);
             self.trace.span(What::Download, begin, object.bytes(&blocks).1);
             if let Err(error) = fetched {
-                // A device still has the bytes: as if nothing had happened.
+                // A device still has the bytes: nothing has changed.
                 unlock(object, &blocks, state);
                 return Err(error.into());
             }
@@ -112,7 +113,8 @@ impl Host {
                 return Err(self.no_answer(next, "data"));
             };
             next = filled.next;
-            // With userfaultfd the program goes on as soon as the pages are open: what comes next sets out before.
+            // With userfaultfd the program continues as soon as the pages are open, so the next download is started
+            // before that.
             object.habit.note(blocks.clone());
             self.read_on(object, &blocks, access);
         }
@@ -134,7 +136,7 @@ impl Host {
         Ok(blocks.end)
     }
 
-    /// Brings locked invalid blocks, which the same devices have, from one of them.
+    /// Downloads locked invalid blocks, all with the same holders, from one of these devices.
     pub(super) fn fetch(&self, object: &Object, blocks: &Range<usize>) -> Result<(), DeviceError> {
         let (offset, len) = object.bytes(blocks);
         let mut result = Ok(());
@@ -151,8 +153,8 @@ impl Host {
         result
     }
 
-    /// Locks blocks after the first of those `wanted` that are in the same state, on the same devices, and wanted too or likely
-    /// to be, as the faults so far say.
+    /// Locks further blocks after the first of `wanted` that are in the same state and on the same devices, as far as
+    /// they are wanted too or the sequence of faults makes them likely.
     fn widen(&self, object: &Object, wanted: Range<usize>, state: u8, access: Access) -> Range<usize> {
         let streak = if access == Access::Load { &object.loads } else { &object.stores };
         let most = self.config.ahead / object.block;
@@ -164,15 +166,15 @@ impl Host {
         let blocks = lock_alike(object, wanted.start, likely.max(end).min(object.blocks.len()), state);
         object.handover.mark(&blocks);
         if blocks.len() > 1 && object.is_in_flight() {
-            // A call has begun meanwhile. It waits for the first block; of the others it may not have heard.
+            // A call has begun meanwhile. It waits for the first block, but may not have seen the marks of the others.
             unlock(object, &(blocks.start + 1..blocks.end), state);
             return blocks.start..blocks.start + 1;
         }
         blocks
     }
 
-    /// The system has no more mappings to give: opens the whole object, which needs only one. Blocks that nobody wrote will be
-    /// sent again, which costs time and harms nothing.
+    /// Opens the whole object, which needs only one mapping, because the system's limit of mappings is reached. Blocks
+    /// that were not written will be sent again, which costs time and does no harm.
     fn coarsen(&self, object: &Arc<Object>) -> Result<()> {
         let all = 0..object.blocks.len();
         let states: Vec<u8> = all.clone().map(|index| self.lock_landed(object, index)).collect();
@@ -195,14 +197,14 @@ impl Host {
         Ok(())
     }
 
-    /// Locks a block that is not on its way to or from a device.
+    /// Locks a block once it is not in transfer to or from a device.
     pub(super) fn lock_landed(&self, object: &Arc<Object>, index: usize) -> u8 {
         loop {
             let state = object.blocks[index].lock();
             match self.rules.plan(state, Event::Call) {
                 Plan::Stall => {
                     object.blocks[index].unlock(state);
-                    // What can't land goes back to what it was.
+                    // A transfer that fails restores the previous state.
                     self.end_arrival(object, index, None);
                     self.land_block(object, index);
                 }
@@ -211,7 +213,7 @@ impl Host {
         }
     }
 
-    /// The host alone has what is newest of some locked blocks.
+    /// Records that only the host has the newest version of some locked blocks.
     fn own(&self, object: &Object, blocks: &Range<usize>) {
         object.holders[blocks.clone()].iter().for_each(|holders| holders.none());
         if self.poisons {
@@ -219,7 +221,7 @@ impl Host {
         }
     }
 
-    /// The host's copy of some locked blocks no longer counts.
+    /// Invalidates the host's copy of some locked blocks.
     pub(super) fn forget(&self, object: &Object, blocks: &Range<usize>) {
         if self.poisons {
             let (offset, len) = object.bytes(blocks);
@@ -240,14 +242,14 @@ impl Host {
                         self.note_unreported(&flight);
                     }
                 }
-                // Another thread is about to launch it, or about to have finished it.
+                // Another thread is about to launch the call, or has almost finished it.
                 None => std::thread::yield_now(),
             }
         }
     }
 }
 
-/// Locks those blocks after the locked block `index`, up to `limit`, that are in the same state and on the same devices.
+/// Locks the blocks after the locked block `index`, up to `limit`, that are in the same state and on the same devices.
 pub(super) fn lock_alike(object: &Object, index: usize, limit: usize, state: u8) -> Range<usize> {
     let holders = object.holders[index].set();
     let mut end = index + 1;

@@ -1,9 +1,10 @@
-//! Downloads that were started before anybody asked, while the program does something else.
+//! Early downloads: started before the program accesses the data, while it does something else.
 //!
-//! After a call, what the program looked at after the last few calls (`memory::Habit`); and when faults follow each other, what
-//! comes next. To the tables this is a load by the library itself: the block waits in `ReadFault`, where everybody stalls, until
-//! somebody who wants it ends the arrival. At most so many bytes are on their way for nobody (`ADSM_READ_BACK`). What is small and
-//! is looked at every time is opened before the program goes on: to wait for it costs less than the fault.
+//! After a call, the blocks that the program read after each of the last few calls (`memory::Habit`) are fetched; when
+//! faults are sequential, the blocks that come next. To the tables this is a load by the library itself: the block
+//! waits in `ReadFault`, where all other events stall, until a thread that needs it ends the arrival. `ADSM_READ_BACK`
+//! limits the bytes in flight that no thread waits for. A small block that is read every time is opened before the
+//! program continues: waiting for it costs less than the fault.
 
 use super::{
     Host,
@@ -25,20 +26,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Blocks on their way from a device.
+/// Blocks in transfer from a device.
 pub struct Arriving {
     run: Run,
     pub device: usize,
     pub ticket: Ticket,
-    /// Set by whoever ends it first.
+    /// Set by the first thread that ends the arrival.
     landed: Mutex<bool>,
 }
 
-/// So many bytes are waited for before anybody asks, at most: they take as long as a fault.
+/// Maximum number of bytes waited for before the program accesses them: their transfer takes as long as a fault.
 const AT_ONCE: usize = 256 << 10;
 
 impl Host {
-    /// A call that wrote these objects has returned: fetches what the program has looked at before.
+    /// After the return of a call that wrote these objects: fetches the blocks that the program is expected to read.
     pub(super) fn fetch_expected(&self, objects: &[(Arc<Object>, Mode)]) {
         let begin = Instant::now();
         let mut trusted = Vec::new();
@@ -49,7 +50,7 @@ impl Host {
         }
     }
 
-    /// Starts to; what need not wait for a fault is put into `trusted`.
+    /// Starts these downloads. Blocks to be opened without a fault are added to `trusted`.
     fn start_expected(&self, objects: &[(Arc<Object>, Mode)], trusted: &mut Vec<Run>) {
         let (mut budget, mut at_once) = (self.config.read_back, AT_ONCE);
         let written = objects.iter().filter(|(object, mode)| *mode == Mode::Writes && !object.is_pinned());
@@ -83,7 +84,7 @@ impl Host {
         }
     }
 
-    /// Waits for blocks that have set out, and opens them.
+    /// Waits for blocks in transfer, and opens them.
     fn open_trusted(&self, object: &Arc<Object>, blocks: Range<usize>) {
         for index in blocks {
             let Some(arriving) = self.arriving(object, index) else { continue };
@@ -98,13 +99,13 @@ impl Host {
         }
     }
 
-    /// What brings a block, if it is on its way here.
+    /// The transfer of a block from a device, if there is one.
     fn arriving(&self, object: &Arc<Object>, index: usize) -> Option<Arc<Arriving>> {
         let holds = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object) && a.run.blocks.contains(&index);
         lock(&self.arriving).iter().find(holds).cloned()
     }
 
-    /// The program has come as far as these blocks: those that follow set out, if faults come in a row.
+    /// The program has reached these blocks: starts the download of those that follow, if faults are sequential.
     pub(super) fn read_on(&self, object: &Arc<Object>, blocks: &Range<usize>, access: Access) {
         let streak = if access == Access::Load { &object.loads } else { &object.stores };
         let limit = self.config.ahead.min(self.config.read_back) / object.block;
@@ -112,8 +113,8 @@ impl Host {
         self.start_fetching(object, &(blocks.end..end), 0);
     }
 
-    /// Starts to fetch those of some blocks that are invalid, while no more than `in_flight` calls use the object. `false` if the
-    /// device refuses.
+    /// Starts the download of those of some blocks that are invalid, unless more than `in_flight` calls use the object.
+    /// Returns `false` if the device refuses.
     fn start_fetching(&self, object: &Arc<Object>, blocks: &Range<usize>, in_flight: u32) -> bool {
         let Plan::Go(steps) = self.rules.plan(self.rules.invalid, Event::Load) else { return true };
         let mut index = blocks.start;
@@ -125,7 +126,8 @@ impl Host {
             let run = lock_alike(object, index, blocks.end, self.rules.invalid);
             index = run.end;
             object.handover.mark(&run);
-            // A kernel may be writing it: looked at after the lock, since a call looks at the lock after it says so.
+            // A kernel may be writing the object. This check comes after the lock, because a call registers before it
+            // checks the lock.
             if object.in_flight.load(Ordering::SeqCst) > in_flight {
                 unlock(object, &run, self.rules.invalid);
                 return true;
@@ -147,7 +149,7 @@ impl Host {
                     lock(&self.arriving).push(Arc::new(Arriving { run, device, ticket, landed }));
                 }
                 Err(_) => {
-                    // Whoever wants it will ask again, and be told.
+                    // The next access retries, and gets the error.
                     unlock(object, &run, self.rules.invalid);
                     return false;
                 }
@@ -157,8 +159,9 @@ impl Host {
         true
     }
 
-    /// If a block is on its way here, waits for it. If the program has `reached` it, the next ones set out meanwhile. Answers
-    /// with the end of what is wanted: of all that came with it, if it continues a row.
+    /// Waits for the transfer of a block from a device, if there is one. If the program has `reached` the block, the
+    /// next downloads are started meanwhile. Returns the end of the wanted blocks: of all that came with it, if it
+    /// continues a sequence.
     pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> Option<usize> {
         let arriving = self.arriving(object, index)?;
         let mut wanted = index + 1;
@@ -179,7 +182,7 @@ impl Host {
         Some(wanted)
     }
 
-    /// Waits for everything of an object that is on its way here.
+    /// Waits for all transfers of an object from a device.
     pub(super) fn end_arrivals_of(&self, object: &Arc<Object>) {
         loop {
             let of = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object);
@@ -188,7 +191,7 @@ impl Host {
         }
     }
 
-    /// Waits for an arrival, and opens its blocks. How long it waited.
+    /// Waits for a transfer and opens its blocks. Returns how long it waited.
     fn land(&self, arriving: &Arc<Arriving>) -> Duration {
         let mut landed = lock(&arriving.landed);
         if *landed {
@@ -199,7 +202,7 @@ impl Host {
         let waited = begin.elapsed();
         let Run { object, blocks } = &arriving.run;
         self.trace.span(What::Download, begin, object.bytes(blocks).1);
-        // Nobody else takes a block out of this state.
+        // No other thread takes a block out of this state.
         let mut state = self.rules.invalid;
         for index in blocks.clone() {
             state = object.blocks[index].lock();
@@ -207,7 +210,7 @@ impl Host {
         let mut next = self.rules.invalid;
         if let (Ok(()), Plan::Go(filled)) = (arrived, self.rules.plan(state, Event::Data)) {
             let (closed, open) = (self.rules.protection(state), self.rules.protection(filled.next));
-            // Without a mapping to spare it stays closed, and the device still has it.
+            // If the limit of mappings is reached, the block stays closed, and the device still has it.
             if object.protect(blocks.clone(), closed, open).is_ok() {
                 next = filled.next;
             }

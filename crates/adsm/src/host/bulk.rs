@@ -1,7 +1,7 @@
-//! Bulk operations that need not go through page faults (`[gmac 4.4]`).
+//! Bulk operations that bypass page faults (`[gmac 4.4]`).
 //!
-//! Whole blocks that are set or overwritten go straight to the device, as if a kernel had written them, and are not fetched
-//! first; what is only partly overwritten is opened here like any touched block.
+//! Whole blocks that are set or overwritten are written directly on the device, as if by a kernel, and not fetched
+//! first. Partly overwritten blocks are opened like on an access.
 
 use super::{Host, access::unlock, lock};
 use crate::{
@@ -13,10 +13,10 @@ use crate::{
 use std::{ops::Range, ptr, sync::Arc};
 
 impl Host {
-    /// Opens every block that holds one of these bytes, as if the program had touched it.
+    /// Opens every block that contains one of these bytes, as if the program had accessed it.
     ///
-    /// With rolling-update the first blocks of a long range may be closed to stores again before the last ones are open: go
-    /// piece by piece where that matters.
+    /// With rolling-update the first blocks of a long range may be closed to stores again before the last ones are
+    /// open. Process the range in pieces where that matters.
     pub fn touch(&self, object: &Arc<Object>, bytes: Range<usize>, access: Access) -> Result<()> {
         if object.blocks.is_empty() || !self.rules.detects() || bytes.is_empty() {
             self.settle(object);
@@ -46,16 +46,16 @@ impl Host {
         Ok(())
     }
 
-    /// Writes memory of the program, which is no shared object, to an object.
+    /// Copies program memory that is not a shared object into an object.
     ///
     /// # Safety
-    /// There must be as many readable bytes at `from` as `bytes` has.
+    /// There must be `bytes.len()` readable bytes at `from`.
     pub unsafe fn write(&self, object: &Arc<Object>, bytes: Range<usize>, from: *const u8) -> Result<()> {
         for (block, part) in self.pieces(object, bytes.clone()) {
             let source = from.wrapping_add(part.start - bytes.start);
             match block {
                 Some(index) => self.overwrite(object, index, |accel, memory, offset, len| {
-                    // SAFETY: the caller's bytes, which stay as they are until the upload has landed.
+                    // SAFETY: the caller's bytes, which stay unchanged until the upload has completed.
                     let ticket = unsafe { accel.upload(memory, offset, source, len) }?;
                     accel.wait(ticket)
                 })?,
@@ -69,10 +69,11 @@ impl Host {
         Ok(())
     }
 
-    /// Reads an object into memory of the program, which is no shared object. What only the device has is not kept here.
+    /// Copies an object into program memory that is not a shared object. Invalid blocks are read from a device and not
+    /// kept here.
     ///
     /// # Safety
-    /// There must be as many writable bytes at `to` as `bytes` has.
+    /// There must be `bytes.len()` writable bytes at `to`.
     pub unsafe fn read(&self, object: &Arc<Object>, bytes: Range<usize>, to: *mut u8) -> Result<()> {
         self.settle(object);
         let mut at = bytes.start;
@@ -109,7 +110,7 @@ impl Host {
         Ok(())
     }
 
-    /// A range in pieces: whole blocks with their numbers, and parts of blocks.
+    /// Splits a range into whole blocks, with their numbers, and parts of blocks.
     fn pieces(&self, object: &Arc<Object>, bytes: Range<usize>) -> Vec<(Option<usize>, Range<usize>)> {
         self.settle(object);
         if object.blocks.is_empty() || !self.rules.detects() {
@@ -127,8 +128,8 @@ impl Host {
             .collect()
     }
 
-    /// As if a kernel had overwritten the whole block on the device that used it last: a call without anything to send. If it
-    /// fails, nothing has happened here.
+    /// Overwrites a whole block on the device that used the object last, as a kernel would: a call without anything to
+    /// send. A failure changes nothing here.
     fn overwrite(
         &self,
         object: &Arc<Object>,

@@ -1,12 +1,12 @@
 //! Release on a kernel call, acquire on its return.
 //!
-//! The paper's consistency model (`[gmac 3.3]`): a call releases the objects that the kernel uses to the
-//! accelerator, a synchronisation acquires them back. What the kernel only reads stays readable here: the transfer that the
-//! paper admits to (4.3, last paragraph) is not made.
+//! The paper's consistency model (`[gmac 3.3]`): a call releases the objects that the kernel uses to the accelerator,
+//! and a synchronisation acquires them back. Objects that the kernel only reads stay readable here: the unnecessary
+//! transfer that the paper mentions (4.3, last paragraph) is avoided.
 //!
-//! With several devices, what the host has and the called device has not is dirty as far as that device can tell, and is sent;
-//! what only another device has is brought first (`migrate`). Calls on different devices that write what the other uses wait for
-//! each other.
+//! With several devices, blocks that the host has and the called device lacks count as dirty for that device and are
+//! sent. Blocks that only another device has are transferred first (`migrate`). Calls on different devices wait for
+//! each other if one writes an object that the other uses.
 
 use super::{
     Host,
@@ -29,16 +29,16 @@ use std::{
     time::Instant,
 };
 
-/// What a kernel does to an object.
+/// How a kernel uses an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// It reads it.
+    /// It only reads the object.
     Reads,
-    /// It may write it, and may read it.
+    /// It may read and write the object.
     Writes,
 }
 
-/// An argument of a kernel, on whatever device it will run.
+/// An argument of a kernel, independent of the device.
 #[derive(Clone)]
 pub enum Given {
     /// A pointer to a byte of an object.
@@ -46,7 +46,7 @@ pub enum Given {
     Value(Value),
 }
 
-/// A kernel, how it is launched, and what it uses.
+/// A kernel, its launch parameters, and the objects it uses.
 pub struct Launch<'a> {
     pub kernel: &'a KernelHandle,
     pub grid: [u32; 3],
@@ -55,12 +55,12 @@ pub struct Launch<'a> {
     pub objects: Vec<(Arc<Object>, Mode)>,
 }
 
-/// What a call has handed over so far.
+/// What a call has handed over so far, so that a failed call can be undone.
 #[derive(Default)]
 pub(super) struct Handed {
-    /// Blocks that were sent.
+    /// Blocks being sent.
     sent: Vec<(Run, Ticket)>,
-    /// Blocks that both sides had, and the state they were in here.
+    /// Blocks that both sides had, and their previous state here.
     dropped: Vec<(Run, u8)>,
     /// Copies from other devices.
     pub copied: Vec<Ticket>,
@@ -69,16 +69,16 @@ pub(super) struct Handed {
 /// A call that has not returned.
 pub struct Flight {
     pub number: u64,
-    /// Where it runs.
+    /// The device on which it runs.
     pub device: usize,
     ticket: Ticket,
     objects: Vec<(Arc<Object>, Mode)>,
-    /// Blocks that went over with the call.
+    /// Blocks sent with the call.
     sent: Mutex<Vec<(Run, Ticket)>>,
     begin: Instant,
-    /// Its error, if somebody saw it before it was finished.
+    /// Its error, if it was seen before the call was finished.
     failed: Mutex<Option<DeviceError>>,
-    /// Set by whoever finishes it first.
+    /// Held by the thread that finishes the call.
     finishing: Mutex<()>,
     outcome: OnceLock<Result<(), DeviceError>>,
 }
@@ -88,12 +88,12 @@ impl Flight {
         self.objects.iter().any(|(used, _)| Arc::ptr_eq(used, object))
     }
 
-    /// What became of it; a call that is not finished has no outcome.
+    /// Its result; `None` until the call is finished.
     pub fn outcome(&self) -> Option<Result<(), DeviceError>> {
         self.outcome.get().cloned()
     }
 
-    /// Whether its kernel has not ended.
+    /// Whether its kernel is still running.
     pub(super) fn is_running(&self, accel: &dyn Accelerator) -> bool {
         let mut failed = lock(&self.failed);
         if failed.is_some() || self.outcome.get().is_some() {
@@ -105,7 +105,7 @@ impl Flight {
         })
     }
 
-    /// Whether a call that uses an object like this has to wait for it.
+    /// Whether a call that uses `object` in this mode must wait for it.
     fn conflicts(&self, object: &Arc<Object>, mode: Mode) -> bool {
         let conflict = |(used, other): &(Arc<Object>, Mode)| {
             Arc::ptr_eq(used, object) && (mode == Mode::Writes || *other == Mode::Writes)
@@ -115,7 +115,7 @@ impl Flight {
 }
 
 impl Host {
-    /// Hands over what the kernel uses to a device, and starts it there.
+    /// Releases the objects that the kernel uses to a device, and starts the kernel there.
     pub fn call(&self, device: usize, launch: Launch<'_>) -> Result<Arc<Flight>> {
         self.check_process()?;
         self.check_device(device)?;
@@ -124,12 +124,12 @@ impl Host {
         let begin = Instant::now();
         let Launch { kernel, grid, block, arguments, mut objects } = launch;
         objects.sort_by_key(|(object, mode)| (object.base(), *mode));
-        // Used twice: the stronger use counts.
+        // If an object is used twice, the stronger mode counts.
         objects.reverse();
         objects.dedup_by(|(a, _), (b, _)| Arc::ptr_eq(a, b));
         objects.reverse();
         self.wait_for_other_devices(device, &objects);
-        // Before any block is handed over, so that a fault which comes in between waits for the return.
+        // Before any block is handed over, so that a fault in between waits for the return.
         for (object, _) in &objects {
             object.in_flight.fetch_add(1, Ordering::SeqCst);
         }
@@ -176,8 +176,8 @@ impl Host {
         }
     }
 
-    /// Calls on other devices that write what this one uses, or use what this one writes, come to their end first. Where sent
-    /// blocks can't be kept, all that use the same objects.
+    /// Waits for calls on other devices that write objects this one uses, or use objects this one writes. If the
+    /// protocol can't keep sent blocks readable, waits for all calls that use the same objects.
     fn wait_for_other_devices(&self, device: usize, objects: &[(Arc<Object>, Mode)]) {
         let weakest = if self.rules.can_roll() { Mode::Reads } else { Mode::Writes };
         let conflicts = |flight: &&Arc<Flight>| {
@@ -191,7 +191,7 @@ impl Host {
         }
     }
 
-    /// A call was finished by somebody who can't tell of its error: the next synchronisation does.
+    /// Keeps the error of a call that was finished where it can't be reported. The next synchronisation returns it.
     pub(super) fn note_unreported(&self, flight: &Flight) {
         if let Some(Err(error)) = flight.outcome() {
             lock(&self.unreported).get_or_insert(error);
@@ -209,7 +209,7 @@ impl Host {
         flight.outcome().unwrap_or(Ok(())).map_err(Error::from)
     }
 
-    /// Waits for every call so far; the first error of any that nobody has been told.
+    /// Waits for all calls so far, and returns the first error that has not been reported.
     pub fn sync_all(&self) -> Result<()> {
         self.check_process()?;
         let mut result = lock(&self.unreported).take().map_or(Ok(()), |error| Err(error.into()));
@@ -219,8 +219,8 @@ impl Host {
         }
     }
 
-    /// Waits for a call and takes its objects back, once; says whether this was the time. With `ahead`, the program will look at
-    /// what it has written.
+    /// Waits for a call and acquires its objects, once; returns whether this call of `finish` did so. With `ahead`,
+    /// early downloads are started, because the program will read the results.
     pub(super) fn finish(&self, flight: &Arc<Flight>, ahead: bool) -> bool {
         let _finishing = lock(&flight.finishing);
         if flight.outcome.get().is_some() {
@@ -253,9 +253,10 @@ impl Host {
         true
     }
 
-    /// Hands an object over: what the device has not got goes there; if the kernel may write it, ours no longer counts.
+    /// Releases an object to a device: sends what the device lacks. If the kernel may write the object, invalidates the
+    /// host's copy.
     fn release(&self, object: &Arc<Object>, mode: Mode, device: usize, handed: &mut Handed) -> Result<()> {
-        // Only here is memory taken, one call at a time; evictions go to a device that has it.
+        // Device memory is allocated only here, one call at a time; evictions go to a device that has it.
         object.take_place(device)?;
         object.used_by(device);
         if mode == Mode::Reads && self.rules.detects() {
@@ -273,7 +274,7 @@ impl Host {
         Ok(())
     }
 
-    /// Hands over those of some blocks that the device alone does not have yet.
+    /// Hands over those of some blocks that are not already on this device alone.
     fn release_blocks(
         &self,
         object: &Arc<Object>,
@@ -330,12 +331,12 @@ impl Host {
         Ok(())
     }
 
-    /// A block's state as one device must see it: what the host has and the device has not is dirty to it.
+    /// A block's state from the view of one device: a block that the host has and the device lacks is dirty.
     fn seen_by(&self, object: &Object, index: usize, state: u8, device: usize) -> u8 {
         if Some(state) == self.rules.read_only && !object.holders[index].has(device) { self.rules.dirty } else { state }
     }
 
-    /// Sends locked and closed blocks. A failure opens them again, as they were.
+    /// Sends locked and closed blocks. On failure they are opened again, as before.
     fn send_over(
         &self,
         object: &Arc<Object>,
@@ -357,11 +358,11 @@ impl Host {
         }
     }
 
-    /// The kernel only reads it: what the device has not got goes over and stays readable here.
+    /// Releases an object that the kernel only reads: sends what the device lacks, and keeps it readable here.
     fn release_for_reading(&self, object: &Arc<Object>, device: usize, handed: &mut Handed) -> Result<()> {
         let mut index = 0;
         while index < object.blocks.len() {
-            // Nobody is changing it, and from now on whoever would sees the call in flight.
+            // No thread is changing the block, and any thread that would change it from now on sees the call in flight.
             if object.blocks[index].peek().is_some() && object.holders[index].has(device) {
                 index += 1;
                 continue;
@@ -379,7 +380,7 @@ impl Host {
                 index = blocks.end;
                 self.send_and_keep(object, blocks, state, device)?;
             } else {
-                // Lazy-update has no way to keep what it sends (Fig. 6 b without the dotted line).
+                // Lazy-update can't keep what it sends (Fig. 6 b without the dotted line).
                 object.blocks[index].unlock(state);
                 return self.release(object, Mode::Writes, device, handed);
             }
@@ -387,7 +388,8 @@ impl Host {
         Ok(())
     }
 
-    /// The kernel never started: everything is as it was before the call, whatever the device has of it.
+    /// Undoes a call whose kernel never started: restores the states from before the call, whatever the device has
+    /// received.
     fn take_back(&self, handed: Handed, device: usize) {
         let accel = &self.accels[device];
         for ticket in handed.copied {
@@ -403,7 +405,7 @@ impl Host {
         }
     }
 
-    /// Blocks whose host copy counts again.
+    /// Makes the host's copy of blocks valid again.
     fn reopen(&self, object: &Object, blocks: &Range<usize>, state: u8) {
         object.handover.mark(blocks);
         for index in blocks.clone() {
@@ -416,8 +418,8 @@ impl Host {
         }
     }
 
-    /// After a device was lost: what other devices have of an object is fetched, and for the rest what the CPU last had counts
-    /// again. Answers with how many bytes are older than what the lost device had.
+    /// After the loss of a device: fetches what other devices have of an object, and makes the host's last copy valid
+    /// for the rest. Returns the number of bytes that are older than what the lost device had.
     pub fn salvage(&self, object: &Arc<Object>) -> usize {
         self.settle(object);
         self.end_arrivals_of(object);
@@ -435,7 +437,8 @@ impl Host {
         old
     }
 
-    /// What went over with a call has arrived (a kernel that `ended` well started after its uploads), or never will.
+    /// Completes the transfers sent with a call: they have arrived (a kernel that `ended` without error started after
+    /// its uploads), or never will.
     fn land_sent(&self, sent: Vec<(Run, Ticket)>, device: usize, ended: bool) {
         for (Run { object, blocks }, ticket) in sent {
             let arrived = ended || self.accels[device].wait(ticket).is_ok();
@@ -459,12 +462,12 @@ impl Host {
         }
     }
 
-    /// Takes objects back: nothing moves but in batch-update, which fetches everything.
+    /// Acquires the objects of a call. Only batch-update transfers data here: it fetches everything.
     fn acquire(&self, flight: &Flight) -> Result<()> {
         if self.rules.detects() {
             return Ok(());
         }
-        // The last of several calls brings it back.
+        // If several calls use an object, the last one fetches it.
         let last = |object: &Object| object.in_flight.load(Ordering::SeqCst) == 1;
         for (object, _) in flight.objects.iter().filter(|(object, _)| !object.is_pinned() && last(object)) {
             let state = object.blocks[0].lock();
@@ -488,10 +491,10 @@ impl Host {
     }
 }
 
-/// What a device is given for an argument.
+/// The device's form of an argument.
 ///
 /// # Panics
-/// If an object among the arguments is not among those that the call uses: a bug in whoever put the two together.
+/// If an object among the arguments is not among those that the call uses: a bug in the code that built the launch.
 fn resolve(given: &Given, device: usize) -> Argument {
     match given {
         Given::Shared(object, offset) => {

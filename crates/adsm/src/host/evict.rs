@@ -1,7 +1,8 @@
-//! The dirty queue of rolling-update, and transfers that have not landed yet.
+//! The dirty queue of rolling-update, and uploads in flight.
 //!
-//! At most so many runs of blocks are dirty; one more, and the oldest goes to the device while the program works on
-//! (`[gmac 4.3, the dotted line of Fig. 6]`). It stays readable. A store to it waits until it has landed.
+//! The number of dirty runs of blocks is limited. When the limit is exceeded, the oldest run is sent to the device
+//! while the program continues (`[gmac 4.3, the dotted line of Fig. 6]`). It stays readable. A store to it waits until
+//! the upload has completed.
 
 use super::{Host, access::unlock, lock};
 use crate::{
@@ -19,19 +20,19 @@ use std::{
     time::Instant,
 };
 
-/// More transfers than these are not left in flight.
+/// Maximum number of uploads left in flight.
 pub const MOST_LANDING: usize = 64;
 
 /// Why blocks are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// They stay readable, and a store to them waits until they have landed, whatever kernel runs meanwhile.
+    /// They stay readable here. A store to them waits until the upload has completed, whatever kernel runs meanwhile.
     Kept,
-    /// The kernel that is launched next may write them: nobody else waits for them.
+    /// The next kernel may write them: no other thread waits for them.
     HandedOver,
 }
 
-/// Blocks on their way to a device.
+/// Blocks in transfer to a device.
 pub struct Landing {
     pub run: Run,
     pub device: usize,
@@ -39,7 +40,7 @@ pub struct Landing {
 }
 
 impl Host {
-    /// A run of blocks has become dirty: the oldest goes if there are too many.
+    /// Adds a run of blocks that has become dirty, and evicts the oldest runs beyond the limit.
     pub(super) fn note_dirty(&self, run: Run) {
         if !self.rules.can_roll() {
             return;
@@ -55,7 +56,7 @@ impl Host {
         }
     }
 
-    /// Sends those blocks of a run that are still dirty to the device that used them last; they stay readable.
+    /// Sends those blocks of a run that are still dirty to the device that used the object last. They stay readable.
     fn roll(&self, run: &Run) {
         let object = &run.object;
         let mut from = run.blocks.start;
@@ -64,7 +65,7 @@ impl Host {
             while end < run.blocks.end && object.blocks[end].try_lock_in(self.rules.dirty) {
                 end += 1;
             }
-            // A failure leaves them dirty: the next call sends them again and tells.
+            // On failure they stay dirty: the next call sends them again and reports the error.
             if end > from && self.send_and_keep(object, from..end, self.rules.dirty, object.last()).is_err() {
                 add(&self.stats.failed_evictions, 1);
             }
@@ -73,8 +74,8 @@ impl Host {
         self.land_what_has_arrived();
     }
 
-    /// Sends locked blocks, which are dirty, or which this device has not; they stay readable. A failure leaves them as they
-    /// were.
+    /// Sends locked blocks that are dirty or that this device lacks, and keeps them readable. A failure changes
+    /// nothing.
     pub(super) fn send_and_keep(
         &self,
         object: &Arc<Object>,
@@ -88,7 +89,7 @@ impl Host {
             return Err(self.no_answer(dirty, "an eviction"));
         };
         let (before, after) = (self.rules.protection(state), self.rules.protection(steps.next));
-        // Closed to stores first: what is sent must not change on its way.
+        // Closed to stores first, so that the bytes can't change during the transfer.
         if let Err(error) = object.protect(blocks.clone(), before, after) {
             unlock(object, &blocks, state);
             return Err(Error::system("closing a shared object")(error));
@@ -103,7 +104,7 @@ impl Host {
                 Ok(())
             }
             Err(error) => {
-                // Opening merges mappings, so it can't fail for want of them.
+                // Opening merges mappings, so it can't fail for lack of mappings.
                 let _ = object.protect(blocks.clone(), after, before);
                 unlock(object, &blocks, state);
                 Err(error)
@@ -141,13 +142,13 @@ impl Host {
         }
     }
 
-    /// Waits until a block is no longer on its way to a device.
+    /// Waits until a block is no longer in transfer to a device.
     pub(super) fn land_block(&self, object: &Arc<Object>, index: usize) {
         let waits = |l: &Landing| Arc::ptr_eq(&l.run.object, object) && l.run.blocks.contains(&index);
         self.land_while(|landing| landing.iter().any(waits));
     }
 
-    /// Waits until nothing of an object is on its way.
+    /// Waits until no block of an object is in transfer to a device.
     pub(super) fn land_all_of(&self, object: &Arc<Object>) {
         self.land_while(|landing| landing.iter().any(|l| Arc::ptr_eq(&l.run.object, object)));
     }
@@ -173,7 +174,7 @@ impl Host {
                 word.unlock(steps.next);
                 continue;
             }
-            // It never arrived: dirty it is, as before.
+            // The upload failed: the block is dirty again.
             let (closed, open) = (self.rules.protection(state), self.rules.protection(self.rules.dirty));
             let _ = object.protect(index..index + 1, closed, open);
             object.holders[index].none();

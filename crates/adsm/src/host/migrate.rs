@@ -1,18 +1,18 @@
-//! A device needs blocks that only another one has.
+//! Migration: transfers blocks that a device needs and only another device has.
 //!
-//! They are copied from device to device where both can do that, and otherwise through the host's memory, whose own copy goes on
-//! not counting: the program has not asked for them. What both hold afterwards is the same.
+//! They are copied from device to device where both support that, otherwise through the host's memory. The host's copy
+//! stays invalid, because the program has not accessed the blocks. Afterwards both devices hold the same bytes.
 
 use super::{Host, access::lock_alike, call::Handed};
 use crate::{accel::DeviceError, error::Result, memory::Object, stats::add, trace::What};
 use std::{ops::Range, time::Instant};
 
-/// Bytes that go through the host at once, so that the second half of the way overlaps with the first.
+/// Size of the pieces that go through the host, so that the uploads overlap with the downloads.
 const PIECE: usize = 4 << 20;
 
 impl Host {
-    /// Brings the locked invalid block `index`, and those after it that are like it, to a device that has not got them. Answers
-    /// with them, still locked.
+    /// Transfers the locked invalid block `index`, and the following ones in the same state, to a device that lacks
+    /// them. Returns these blocks, still locked.
     pub(super) fn bring(
         &self,
         object: &Object,
@@ -42,7 +42,7 @@ impl Host {
         Ok(blocks)
     }
 
-    /// From one device to another.
+    /// Copies blocks from one device to another.
     fn carry(
         &self,
         object: &Object,
@@ -61,7 +61,8 @@ impl Host {
         let mut last = None;
         for at in (offset..offset + len).step_by(PIECE) {
             let (piece, alias) = (PIECE.min(offset + len - at), object.alias(at));
-            // SAFETY: the alias of locked blocks that the program can't reach; it is left alone until everything has landed.
+            // SAFETY: the alias of locked blocks that the program can't reach; it is not changed until all transfers
+            // have completed.
             let moved = unsafe {
                 let fetched = self.accels[from].download(&source, at, alias, piece);
                 fetched.and_then(|()| self.accels[to].upload(&target, at, alias, piece))
@@ -74,7 +75,7 @@ impl Host {
                 }
             }
         }
-        // Uploads land in order. A refused one must not leave another reading.
+        // Uploads complete in order. After a refused one, the earlier ones must not keep reading.
         let landed = last.map_or(Ok(()), |ticket| self.accels[to].wait(ticket));
         self.forget(object, blocks);
         result.and(landed)

@@ -1,14 +1,14 @@
-//! The host's side of the protocols at work, for every device of a runtime: the devices do nothing but what they are told.
+//! The host's side of the protocols, for all devices of a runtime. The devices only carry out commands.
 //!
-//! - `access`: a page fault asks for a block.
-//! - `evict`: the dirty queue of rolling-update, and uploads that have not landed yet.
-//! - `arrive`: downloads that were started before anybody asked.
+//! - `access`: page faults.
+//! - `evict`: the dirty queue of rolling-update, and uploads in flight.
+//! - `arrive`: early downloads.
 //! - `call`: release on a kernel call, acquire on its return.
-//! - `migrate`: a device needs what only another one has.
+//! - `migrate`: transfers between devices.
 //! - `schedule`: which device runs a kernel.
 //!
-//! Locks are taken in this order, and shared memory is never touched under any: `calling`, a flight's `finishing`, an arrival's
-//! `landed`, blocks by ascending address, `landing`, `arriving`, `dirty`, `flights`.
+//! **Invariant**: locks are taken in this order, and shared memory is never accessed under any of them: `calling`, a
+//! flight's `finishing`, an arrival's `landed`, blocks by ascending address, `landing`, `arriving`, `dirty`, `flights`.
 
 mod access;
 mod arrive;
@@ -42,7 +42,7 @@ use std::{
     },
 };
 
-/// See the module.
+/// The host's side of a runtime.
 pub struct Host {
     pub accels: Arc<[Arc<dyn Accelerator>]>,
     pub config: Config,
@@ -59,12 +59,12 @@ pub struct Host {
     arriving: Mutex<Vec<Arc<Arriving>>>,
     flights: Mutex<Vec<Arc<Flight>>>,
     calling: Mutex<()>,
-    /// The error of a call that returned because the program touched its objects, for the next synchronisation.
+    /// The error of a call that returned because the program accessed its objects, for the next synchronisation.
     unreported: Mutex<Option<DeviceError>>,
     call_number: AtomicU64,
     pub(crate) schedule: Mutex<Schedule>,
     turn: AtomicUsize,
-    /// Devices that have told that they are lost.
+    /// Devices that have reported that they are lost.
     lost: Box<[AtomicBool]>,
 }
 
@@ -104,7 +104,7 @@ impl Host {
         })
     }
 
-    /// A new object of zeroes, at home on a device.
+    /// Allocates a new object of zeros with its home on a device.
     pub fn allocate(self: &Arc<Self>, device: usize, len: usize, one_pointer: bool) -> Result<Arc<Object>> {
         self.check_process()?;
         self.check_device(device)?;
@@ -113,7 +113,7 @@ impl Host {
         let object = Arc::new(object);
         let mut objects = lock(&self.objects);
         objects.insert(object.base(), Arc::clone(&object));
-        // What a fault will add to should not allocate then.
+        // Reserve space now, so that a fault need not allocate.
         lock(&self.dirty).reserve(2 * objects.len() + self.config.rolling.min(4096) + 2);
         lock(&self.landing).reserve(evict::MOST_LANDING + 2);
         let keeper: Arc<dyn memory::Keeper> = Arc::<Self>::clone(self);
@@ -121,13 +121,13 @@ impl Host {
         Ok(object)
     }
 
-    /// Gives an object back. Its bytes are gone, everywhere.
+    /// Frees an object and its memory on all devices.
     pub fn free(&self, object: &Arc<Object>) -> Result<()> {
         self.check_process()?;
         if object.is_in_flight() {
             return Err(Error::InFlight { address: object.base() });
         }
-        // Whoever comes first frees it; a second free finds nothing.
+        // The first free wins; a second one finds nothing.
         let Some(_registered) = memory::unregister(object.base()) else {
             return Err(Error::Foreign { address: object.base(), freed: true });
         };
@@ -138,17 +138,17 @@ impl Host {
         Ok(())
     }
 
-    /// Every object, by ascending address.
+    /// All objects, by ascending address.
     pub fn objects(&self) -> Vec<Arc<Object>> {
         lock(&self.objects).values().cloned().collect()
     }
 
-    /// Whether an object is one of these.
+    /// Whether an object belongs to this runtime.
     pub fn holds(&self, object: &Arc<Object>) -> bool {
         lock(&self.objects).get(&object.base()).is_some_and(|own| Arc::ptr_eq(own, object))
     }
 
-    /// How many runs of blocks may be dirty: the paper's rule is two for each object.
+    /// Maximum number of dirty runs of blocks: the paper's rule is two per object.
     pub fn rolling_size(&self) -> usize {
         match self.config.rolling {
             0 => 2 * lock(&self.objects).len(),
@@ -156,7 +156,7 @@ impl Host {
         }
     }
 
-    /// Whether a system call may touch shared objects as they are.
+    /// Whether system calls may access shared objects directly.
     pub fn serves_system_calls(&self) -> bool {
         !self.rules.detects() || self.shares_memory || self.engine.serves_system_calls()
     }
@@ -175,8 +175,8 @@ impl Host {
 }
 
 impl Drop for Host {
-    /// A thread that served a fault may have set transfers going for an object that the program freed meanwhile: its memory must
-    /// not go before they have ended.
+    /// Waits for transfers that a thread serving a fault may have started for an object that was freed meanwhile: its
+    /// memory must not be freed before they have ended.
     fn drop(&mut self) {
         if self.check_process().is_err() {
             return;

@@ -3,22 +3,22 @@
 use crate::memory::{Object, Run};
 use std::{collections::VecDeque, sync::Arc};
 
-/// See the module. **Invariant:** no block is in it twice; else an entry left from earlier would evict what was just opened,
-/// and a store that needs two blocks could fault for ever.
+/// The queue of dirty runs. **Invariant:** no block is in it twice. Otherwise a stale entry would evict a block that
+/// was just opened, and a store that needs two blocks could fault for ever.
 #[derive(Default)]
 pub struct Queue {
     runs: VecDeque<Run>,
-    /// What went last.
+    /// The run evicted last.
     gone: Option<Run>,
 }
 
 impl Queue {
-    /// Room for so many more, so that a fault need not allocate.
+    /// Reserves space for `runs` more runs, so that a fault need not allocate.
     pub fn reserve(&mut self, runs: usize) {
         self.runs.reserve(runs);
     }
 
-    /// The youngest. What older entries say of its blocks no longer counts.
+    /// Adds the youngest run, and removes its blocks from older entries.
     pub fn push(&mut self, run: Run) {
         let mut index = 0;
         while index < self.runs.len() {
@@ -46,8 +46,9 @@ impl Queue {
         self.runs.push_back(run);
     }
 
-    /// The oldest, if there are more than `limit`. A store that straddles two blocks needs both at once: a block that had to go for
-    /// its neighbour and is back already spares that neighbour, though there are more than `limit` then.
+    /// Takes the oldest run if there are more than `limit`. A store that straddles two blocks needs both at once. So if
+    /// a block was evicted because of its neighbour and is dirty again, the neighbour is kept, although the limit is
+    /// then exceeded.
     pub fn pop_over(&mut self, limit: usize) -> Option<Run> {
         if self.runs.len() <= limit {
             return None;
@@ -65,10 +66,10 @@ impl Queue {
         self.gone.clone()
     }
 
-    /// Nothing of this object is dirty any longer.
+    /// Removes the runs of an object.
     pub fn forget(&mut self, object: &Arc<Object>) {
         self.runs.retain(|run| !Arc::ptr_eq(&run.object, object));
-        // And it may be freed.
+        // The object may be freed now.
         self.gone = None;
     }
 }

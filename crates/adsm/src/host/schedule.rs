@@ -1,7 +1,7 @@
 //! Which device runs a kernel: the paper's kernel scheduler (`[gmac 4.1, Fig. 5]`).
 //!
-//! Any device may run any kernel, since blocks follow it; only memory that CPU and one device physically share can't. Devices that
-//! are lost are passed over as long as there is another.
+//! Any device may run any kernel, because blocks migrate to it; the exception is memory that CPU and one device
+//! physically share. Lost devices are skipped as long as there is another.
 
 use super::{Host, call::Mode, lock};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 use std::sync::{Arc, atomic::Ordering};
 
 impl Host {
-    /// The device for a kernel that uses these objects: the one that was `asked` for, or as the policy says.
+    /// The device for a kernel that uses these objects: the one that was `asked` for, or else the policy's choice.
     pub fn choose(&self, objects: &[(Arc<Object>, Mode)], asked: Option<usize>) -> Result<usize> {
         let mut must = asked;
         for (object, _) in objects.iter().filter(|(object, _)| object.is_pinned()) {
@@ -48,13 +48,13 @@ impl Host {
         Ok(chosen.unwrap_or(0))
     }
 
-    /// How many kernels a device has not ended.
+    /// Number of unfinished kernels of a device.
     fn load(&self, device: usize) -> usize {
         let flights: Vec<_> = lock(&self.flights).iter().filter(|flight| flight.device == device).cloned().collect();
         flights.iter().filter(|flight| flight.is_running(&*self.accels[device])).count()
     }
 
-    /// Notes that a device is lost if an error says so.
+    /// Marks a device as lost if the error says so.
     pub(super) fn heed(&self, device: usize, error: &Error) {
         if matches!(error, Error::Device(DeviceError::Lost { .. })) {
             self.lost[device].store(true, Ordering::Relaxed);
@@ -62,7 +62,7 @@ impl Host {
     }
 }
 
-/// How many bytes of some objects a device has not got; and of how many it was not the last to use them.
+/// Number of bytes of some objects that a device lacks, and number of these objects that another device used last.
 fn missing(objects: &[(Arc<Object>, Mode)], device: usize) -> (usize, usize) {
     let of = |object: &Arc<Object>| {
         let lacks = |index: &usize| !object.holders[*index].has(device);

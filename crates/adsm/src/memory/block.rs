@@ -1,11 +1,13 @@
-//! The state of a block: a word that several threads, some of them inside a signal handler, agree on.
+//! The state of a block: an atomic word shared by several threads, some of them inside a signal handler.
 //!
-//! It holds the block's state in the protocol's table, a bit for "somebody is changing this block" and one for "somebody
-//! sleeps until that is over". A change of state comes with a change of page protection and often with a transfer; whoever has
-//! the busy bit does all of it before it lets go, so nobody sees a state whose pages don't agree with it.
+//! The word holds the block's state in the protocol's table, a busy bit ("a thread is changing this block") and an
+//! awaited bit ("a thread sleeps until the change is over"). A change of state comes with a change of page protection
+//! and often with a transfer. The thread that holds the busy bit completes all of it before it clears the bit.
 //!
-//! Looking at the word and at whether a call is in flight (`Object::in_flight`) must not change places: a call announces itself
-//! and then looks at the word, a fault locks the word and then looks for calls. Hence `SeqCst`.
+//! **Invariant**: no thread sees a state that disagrees with the protection of the block's pages.
+//!
+//! Accesses to the word and to the count of calls in flight (`Object::in_flight`) must not be reordered: a call
+//! registers itself and then reads the word, a fault locks the word and then checks for calls. Hence `SeqCst`.
 
 use super::wait::{AtomicU32, Ordering, sleep, wake};
 
@@ -13,7 +15,7 @@ const BUSY: u32 = 1 << 31;
 const AWAITED: u32 = 1 << 30;
 const STATE: u32 = 0xFF;
 
-/// See the module.
+/// The state of a block.
 #[derive(Debug)]
 pub struct Word(AtomicU32);
 
@@ -22,13 +24,13 @@ impl Word {
         Self(AtomicU32::new(u32::from(state)))
     }
 
-    /// The state, if nobody is changing the block. A hint: it may change at once.
+    /// The state, if no thread is changing the block. Only a hint: it may change at once.
     pub fn peek(&self) -> Option<u8> {
         let word = self.0.load(Ordering::SeqCst);
         (word & BUSY == 0).then_some((word & STATE) as u8)
     }
 
-    /// Makes this thread the only one that may change the block, waiting if need be, and answers with its state.
+    /// Locks the block for this thread, waiting if necessary, and returns its state.
     pub fn lock(&self) -> u8 {
         loop {
             let word = self.0.load(Ordering::Relaxed);
@@ -44,13 +46,13 @@ impl Word {
         }
     }
 
-    /// The same if the block is in `state` and nobody is changing it.
+    /// Locks the block if it is in `state` and not locked.
     pub fn try_lock_in(&self, state: u8) -> bool {
         let idle = u32::from(state);
         self.0.compare_exchange(idle, idle | BUSY, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// Lets go of the block, in `state`.
+    /// Unlocks the block in `state`.
     pub fn unlock(&self, state: u8) {
         let before = self.0.swap(u32::from(state), Ordering::Release);
         if before & AWAITED != 0 {

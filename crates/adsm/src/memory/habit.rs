@@ -1,45 +1,46 @@
-//! Which blocks the program looks at after each call, so that they can be fetched before it does.
+//! Predicts which blocks the program reads after a call, so that they can be fetched before it does.
 //!
-//! Time is counted in returns of calls that write the object. A block that was fetched after each of the last three is expected to
-//! be wanted after this one; one that was fetched in vain is not expected again. Not two: an element that is changed before a call
-//! and read after it is looked at twice in a row, and then another one is.
+//! Time is counted in returns of calls that write the object. A block that was read after each of the last three
+//! returns is expected to be read after this one; a block that was fetched in vain is not expected again. Two returns
+//! are not enough: an element that is changed before a call and read after it causes two accesses in a row, and then
+//! another element is used.
 //!
-//! Whether a block was looked at is told by a fault, and a fault costs as much as a small transfer. A block that was looked at after
-//! each of eight returns is trusted: it is opened without waiting for one, as many times as it was seen to be looked at; then it is
-//! left closed once, to see.
+//! Only a fault shows that a block was read, and a fault costs as much as a small transfer. A block that was read after
+//! each of eight returns is trusted: it is opened without a fault, as many times in a row as it was seen to be read.
+//! Then it is left closed once, as a check.
 
 use std::{
     ops::Range,
     sync::atomic::{AtomicU16, AtomicU32, AtomicUsize, Ordering},
 };
 
-/// See the module.
+/// The prediction for the blocks of an object.
 #[derive(Debug)]
 pub struct Habit {
     returns: AtomicU16,
-    /// See `Looks`.
+    /// One packed `Looks` per block.
     blocks: Box<[AtomicU32]>,
-    /// Everything looked at since the last return lies here.
+    /// Bounds of the blocks read since the last return.
     low: AtomicUsize,
     high: AtomicUsize,
 }
 
-/// What is known of a block.
+/// The history of a block.
 #[derive(Clone, Copy)]
 struct Looks {
-    /// The return after which it was last looked at, or trusted to be.
+    /// The return after which the block was last read, or trusted to be read.
     last: u16,
-    /// After how many in a row it was seen to be looked at.
+    /// Number of consecutive returns after which it was seen to be read.
     seen: u8,
-    /// After how many since then it was trusted to be.
+    /// Number of returns since then after which it was trusted to be read.
     trusted: u8,
 }
 
-/// So many returns in a row make a habit.
+/// This many consecutive returns make a block expected.
 const HABIT: u8 = 3;
-/// So many make trust.
+/// This many make it trusted.
 const TRUST: u8 = 8;
-/// Trust goes no further than this.
+/// Upper limit of `seen`, and so of consecutive openings on trust.
 const MOST: u8 = 32;
 
 impl Looks {
@@ -53,7 +54,7 @@ impl Looks {
         word.store(u32::from_le_bytes([low, high, self.seen, self.trusted]), Ordering::Relaxed);
     }
 
-    /// Whether it was looked at after the return before the one numbered `now`, and often enough to be expected again.
+    /// Whether it was read after the return before number `now`, and often enough to be expected again.
     fn expected(self, now: u16) -> bool {
         now.wrapping_sub(self.last) == 1 && self.seen >= HABIT
     }
@@ -65,7 +66,7 @@ impl Habit {
         Self { returns: AtomicU16::new(0), blocks, low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) }
     }
 
-    /// The program looks at blocks that a device had.
+    /// Records that the program reads blocks that were on a device.
     pub fn note(&self, blocks: Range<usize>) {
         let now = self.now();
         self.reach(&blocks);
@@ -80,7 +81,7 @@ impl Habit {
         }
     }
 
-    /// Blocks have been opened for the program, which is trusted to look at them.
+    /// Records that blocks have been opened on trust.
     pub fn trust(&self, blocks: Range<usize>) {
         let now = self.now();
         self.reach(&blocks);
@@ -99,7 +100,7 @@ impl Habit {
         self.high.fetch_max(blocks.end, Ordering::Relaxed);
     }
 
-    /// A call has returned: where there may be blocks that it pays to fetch.
+    /// Counts the return of a call, and returns the range that may contain expected blocks.
     pub fn returned(&self) -> Range<usize> {
         self.returns.fetch_add(1, Ordering::Relaxed);
         let low = self.low.swap(usize::MAX, Ordering::Relaxed);
@@ -107,12 +108,12 @@ impl Habit {
         low.min(high)..high
     }
 
-    /// Whether the program is expected to look at a block before the next return.
+    /// Whether the program is expected to read a block before the next return.
     pub fn expects(&self, block: usize) -> bool {
         Looks::of(&self.blocks[block]).expected(self.now())
     }
 
-    /// Whether it may be opened for that without a fault.
+    /// Whether the block may be opened without a fault.
     pub fn is_trusted(&self, block: usize) -> bool {
         let looks = Looks::of(&self.blocks[block]);
         looks.expected(self.now()) && looks.seen >= TRUST && looks.trusted < looks.seen

@@ -1,19 +1,20 @@
-//! Where an object may differ from how it was last handed over, so that a call need not look at every block.
+//! Tracks which blocks may have changed since an object was last handed over, so that a call need not check every
+//! block.
 //!
-//! Once a kernel on a device may write an object, that device alone has every block of it. What happens to blocks after that is
-//! marked before it happens, by whoever has locked them; the next such call on the same device looks only there. Between marking and
-//! the change, whoever marks looks for calls in flight again, and a call says that it is in flight before it looks for marks: one of
-//! them sees the other. Hence `SeqCst`.
+//! After a call that may write an object, its device alone has every block. Each later change of blocks is marked
+//! before it is made, by the thread that has locked them. The next such call on the same device checks only the marked
+//! blocks. Between marking and changing, the marking thread checks again for calls in flight, and a call registers as
+//! in flight before it reads the marks. So one of them sees the other. Hence `SeqCst`.
 
 use std::{
     ops::Range,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
 };
 
-/// See the module.
+/// The marks of an object.
 pub struct Handover {
     device: AtomicUsize,
-    /// A bit for each 64th of the blocks.
+    /// One bit for each 64th of the blocks.
     marks: AtomicU64,
     blocks: usize,
 }
@@ -21,24 +22,24 @@ pub struct Handover {
 const NOBODY: usize = usize::MAX;
 
 impl Handover {
-    /// Of an object of so many blocks.
+    /// For an object of `blocks` blocks.
     pub fn new(blocks: usize) -> Self {
         Self { device: AtomicUsize::new(NOBODY), marks: AtomicU64::new(0), blocks }
     }
 
-    /// How many blocks have a bit in common.
+    /// Number of blocks that share a bit.
     fn share(&self) -> usize {
         self.blocks.div_ceil(u64::BITS as usize).max(1)
     }
 
-    /// Something will happen to these blocks.
+    /// Marks blocks that are about to change.
     pub fn mark(&self, blocks: &Range<usize>) {
         let Some(last) = blocks.clone().last() else { return };
         let (first, last) = (blocks.start / self.share(), last / self.share());
         self.marks.fetch_or(u64::MAX >> (u64::BITS as usize - 1 - (last - first)) << first, SeqCst);
     }
 
-    /// The object is about to be handed over to a device: where to look, in ascending order.
+    /// Begins a handover of the object to a device. Returns the ranges to check, in ascending order.
     pub fn begin(&self, device: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let mut marks = self.marks.swap(0, SeqCst);
         if self.device.swap(NOBODY, SeqCst) != device {
@@ -54,7 +55,7 @@ impl Handover {
         })
     }
 
-    /// It has been.
+    /// Completes the handover.
     pub fn end(&self, device: usize) {
         self.device.store(device, SeqCst);
     }

@@ -1,15 +1,16 @@
-//! Which devices have a block as it was last written.
+//! The set of devices that have the newest version of a block.
 //!
-//! The tables know one accelerator. With several, a block's state is the host's side of all of them, and this set tells them
-//! apart: a device outside it has an old copy, or none. It is empty while the host alone has the newest bytes, and never while the
-//! host's own don't count. Changed by whoever has locked the block.
+//! The tables know one accelerator. With several devices, a block's state describes the host's side towards all of
+//! them, and this set distinguishes them: a device outside it has an old copy, or none. The set is empty while only the
+//! host has the newest bytes, and never empty while the host's copy is invalid. It is only changed by the thread that
+//! has locked the block.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many devices a runtime can have.
+/// Maximum number of devices of a runtime.
 pub const MOST_DEVICES: usize = u64::BITS as usize;
 
-/// See the module.
+/// The set of holders of a block.
 #[derive(Debug)]
 pub struct Holders(AtomicU64);
 
@@ -18,17 +19,17 @@ impl Holders {
         Self(AtomicU64::new(1 << device))
     }
 
-    /// The host has written it.
+    /// Called when the host has written the block.
     pub fn none(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// A device may write it, or has got what only the host had.
+    /// Called when a device may write the block, or has received what only the host had.
     pub fn only(&self, device: usize) {
         self.0.store(1 << device, Ordering::Relaxed);
     }
 
-    /// A device has got a copy.
+    /// Called when a device has received a copy.
     pub fn add(&self, device: usize) {
         self.0.fetch_or(1 << device, Ordering::Relaxed);
     }
@@ -41,12 +42,12 @@ impl Holders {
         self.set() == 1 << device
     }
 
-    /// The set as bits.
+    /// The set as a bit mask.
     pub fn set(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The devices, `first` before the others.
+    /// The devices in the set, `first` before the others.
     pub fn beginning_with(&self, first: usize) -> impl Iterator<Item = usize> + use<> {
         let set = self.set();
         let others = (0..MOST_DEVICES).filter(move |&device| device != first);

@@ -1,8 +1,8 @@
-//! Shared objects: who they are, where they lie, and the states of their blocks.
+//! Shared objects: their addresses and the states of their blocks.
 //!
-//! The paper's shared memory manager (`[gmac 4.1 to 4.3]`). Blocks are found by their offset, not by the
-//! paper's balanced tree. Objects are registered in one place for the whole process, since a fault says an address and nothing
-//! else.
+//! The paper's shared memory manager (`[gmac 4.1 to 4.3]`). Blocks are found by their offset, not by the paper's
+//! balanced tree. Objects are registered in one place for the whole process, because a fault reports nothing but an
+//! address.
 
 mod block;
 mod habit;

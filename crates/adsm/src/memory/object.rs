@@ -1,4 +1,4 @@
-//! A shared object: bytes of the host, bytes of devices, and a state for each block of them.
+//! A shared object: host memory, device memory, and a state for each block.
 
 use super::{Habit, Handover, Holders, Streak, Word};
 use crate::{
@@ -16,29 +16,29 @@ use std::{
     },
 };
 
-/// See the module.
+/// A shared object.
 pub struct Object {
-    /// The device whose address for it the program has too, if it has one pointer.
+    /// The device whose address for the object is also the program's, if the object has one pointer.
     pub home: usize,
-    /// As asked for.
+    /// The requested length.
     pub len: usize,
-    /// As it occupies pages.
+    /// The length rounded up to pages.
     room: usize,
     pub block: usize,
-    /// The blocks' states; none where CPU and device share their memory.
+    /// The blocks' states; empty if CPU and device share their memory.
     pub blocks: Box<[Word]>,
-    /// Which devices have each block.
+    /// For each block, the devices that have it.
     pub holders: Box<[Holders]>,
-    /// How many calls that use it are in flight.
+    /// Number of calls in flight that use it.
     pub in_flight: AtomicU32,
-    /// Where the next load and the next store would continue a run, and how long the last one was.
+    /// Sequential loads and stores: where the next fault of a sequence would be, and how long the last opening was.
     pub loads: Streak,
     pub stores: Streak,
     pub habit: Habit,
     pub handover: Handover,
     /// The device that used it last.
     last: AtomicUsize,
-    /// Its memory on each device that has used it.
+    /// The object's memory on each device that has used it.
     places: Box<[OnceLock<DeviceMemory>]>,
     base: usize,
     host: Option<HostCopy>,
@@ -52,7 +52,7 @@ struct HostCopy {
     view: Option<View>,
 }
 
-/// Some blocks of an object that follow each other.
+/// Consecutive blocks of an object.
 #[derive(Clone)]
 pub struct Run {
     pub object: Arc<Object>,
@@ -60,7 +60,8 @@ pub struct Run {
 }
 
 impl Object {
-    /// Allocates on its home and on the host and shows the one over the other if `one_pointer` asks for it.
+    /// Allocates the object on its home and on the host. With `one_pointer`, maps the host memory over the device's
+    /// range.
     pub fn new(
         home: usize,
         accels: &Arc<[Arc<dyn Accelerator>]>,
@@ -111,7 +112,7 @@ impl Object {
         Ok(object)
     }
 
-    /// From here on, dropping the object gives back what there is of it.
+    /// From here on, dropping the object frees what has been allocated.
     fn take_host_memory(&mut self, over: Option<usize>, rules: &Rules) -> Result<()> {
         let backing = Backing::new(self.room).map_err(Error::system("memory for a shared object"))?;
         let alias = backing.alias();
@@ -129,7 +130,7 @@ impl Object {
             self.detects = true;
             return Ok(());
         }
-        // SAFETY: the view just made.
+        // SAFETY: the view just created.
         if unsafe { libc::mprotect(self.base as *mut libc::c_void, self.room, libc::PROT_READ | libc::PROT_WRITE) } != 0
         {
             return Err(Error::system("opening a shared object")(std::io::Error::last_os_error()));
@@ -147,7 +148,7 @@ impl Object {
         self.places[device].get().copied()
     }
 
-    /// Allocates memory on a device if it has none there; whoever calls is the only one who does.
+    /// Allocates memory on a device if the object has none there. Only one thread may call this at a time.
     pub fn take_place(&self, device: usize) -> Result<(), DeviceError> {
         if self.place(device).is_some() {
             return Ok(());
@@ -162,12 +163,12 @@ impl Object {
         Ok(())
     }
 
-    /// Whether CPU and home share its memory, so that it can't be used elsewhere.
+    /// Whether CPU and home share its memory, so that it can't be used on other devices.
     pub fn is_pinned(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The device that used it last: what is sent early goes there.
+    /// The device that used it last: early evictions go there.
     pub fn last(&self) -> usize {
         self.last.load(Ordering::Relaxed)
     }
@@ -176,7 +177,7 @@ impl Object {
         self.last.store(device, Ordering::Relaxed);
     }
 
-    /// The host owns these blocks now: devices for tests make their copies unusable.
+    /// Makes the copies of these blocks on test devices unusable, because the host owns the blocks now.
     pub fn poison(&self, blocks: &Range<usize>) {
         let (offset, len) = self.bytes(blocks);
         for (accel, place) in self.accels.iter().zip(&self.places) {
@@ -186,7 +187,7 @@ impl Object {
         }
     }
 
-    /// Where the program sees it.
+    /// The program's address of the object.
     pub fn base(&self) -> usize {
         self.base
     }
@@ -200,13 +201,13 @@ impl Object {
         (address - self.base) / self.block
     }
 
-    /// Offset and length of some blocks.
+    /// Offset and length of some blocks, in bytes.
     pub fn bytes(&self, blocks: &Range<usize>) -> (usize, usize) {
         let start = blocks.start * self.block;
         (start, (blocks.end * self.block).min(self.room) - start)
     }
 
-    /// Where transfers find the byte at `offset`.
+    /// The address at which transfers access the byte at `offset`.
     ///
     /// # Panics
     /// If CPU and device share their memory: there is nothing to transfer then.
@@ -221,7 +222,7 @@ impl Object {
         Part { view: self.base + offset, alias: self.alias(offset) as usize, len }
     }
 
-    /// Changes what the program may do to some blocks.
+    /// Changes the protection of some blocks.
     pub fn protect(&self, blocks: Range<usize>, from: Protection, to: Protection) -> std::io::Result<()> {
         if !self.detects {
             return Ok(());
@@ -242,7 +243,7 @@ impl Drop for Object {
                 let part = Part { view: self.base, alias: host.backing.alias() as usize, len: self.room };
                 self.engine.detach(part);
             }
-            // Before the device's range goes, and with it whatever lies over it.
+            // Before the device's range is freed, and with it everything mapped over it.
             host.view.take();
         }
         for (accel, place) in self.accels.iter().zip(&self.places) {
@@ -250,7 +251,7 @@ impl Drop for Object {
             if let Some(alias) = alias {
                 accel.unregister(alias);
             }
-            // A lost device has given everything back already.
+            // A lost device has already freed everything.
             let _ = accel.free(*memory);
         }
     }

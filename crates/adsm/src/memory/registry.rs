@@ -1,6 +1,6 @@
-//! Every shared object of the process, by address.
+//! All shared objects of the process, by address.
 //!
-//! Looked up when a fault arrives, so it is a lock that is never held while shared memory is touched.
+//! It is searched when a fault arrives, so its lock is never held while shared memory is accessed.
 
 use super::Object;
 use crate::os::Access;
@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-/// Who serves an object's faults.
+/// Serves the faults of an object.
 pub trait Keeper: Send + Sync {
     fn serve(&self, object: &Arc<Object>, address: usize, access: Option<Access>) -> bool;
 }
@@ -23,18 +23,18 @@ pub struct Registered {
 
 struct Registry {
     objects: BTreeMap<usize, Registered>,
-    /// Starts of objects freed lately, to tell a double free from a pointer never seen.
+    /// Start addresses of recently freed objects, to distinguish a double free from an unknown pointer.
     freed: VecDeque<usize>,
 }
 
 static REGISTRY: RwLock<Registry> = RwLock::new(Registry { objects: BTreeMap::new(), freed: VecDeque::new() });
 
-/// What became of a fault.
+/// The result of serving a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     Yes,
     NotOurs,
-    /// It was ours, and the bytes can't be had; standard error says why.
+    /// The fault was in a shared object, but the bytes can't be fetched; standard error says why.
     Failed,
 }
 
@@ -55,7 +55,7 @@ pub fn unregister(base: usize) -> Option<Registered> {
     Some(registered)
 }
 
-/// The object in which `address` lies; otherwise whether one that began there was freed.
+/// The object that contains `address`; otherwise whether an object that began there was freed.
 pub fn find(address: usize) -> Result<Registered, bool> {
     let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
     match registry.objects.range(..=address).next_back() {
@@ -64,7 +64,7 @@ pub fn find(address: usize) -> Result<Registered, bool> {
     }
 }
 
-/// A page that is closed was touched. Called by fault engines.
+/// Serves a fault at a closed page. Called by fault engines.
 pub fn fault(address: usize, access: Option<Access>) -> Served {
     match find(address) {
         Ok(Registered { object, keeper }) => {

@@ -1,20 +1,21 @@
-//! Whether faults follow each other through an object, and how far to open it at once.
+//! Detects sequential faults in an object, and decides how much to open at once.
 
 use std::{
     ops::Range,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// How much more is opened each time: a block alone is little, and the second of a row brings as much as is allowed.
+/// Growth factor: a lone fault opens one block, and the second fault of a sequence opens as much as is allowed.
 const GROWTH: usize = 64;
 
-/// See the module.
+/// The last opening of an object: where it ended, and its length.
 #[derive(Default)]
 pub struct Streak(AtomicU64);
 
 impl Streak {
-    /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Many times as many while faults come where the
-    /// last opening ended, and ends at a multiple of its length, so that huge pages are opened whole.
+    /// The number of blocks to open for a fault at `block`, including it, at most `limit`. The number grows while each
+    /// fault comes where the last opening ended. An opening ends at a multiple of its length, so that huge pages are
+    /// opened whole.
     pub fn at(&self, block: usize, limit: usize) -> usize {
         let (expected, last) = self.last();
         let wish = if block == expected && last > 0 { (last * GROWTH).min(limit.max(1)) } else { 1 };
@@ -23,24 +24,25 @@ impl Streak {
         end - block
     }
 
-    /// Where the last opening ended, and how long it was.
+    /// The end and the length of the last opening.
     fn last(&self) -> (usize, usize) {
         let packed = self.0.load(Ordering::Relaxed);
         ((packed >> 24) as usize, (packed & 0xFF_FFFF) as usize)
     }
 
-    /// Whether a fault at `block` would continue a row.
+    /// Whether a fault at `block` would continue a sequence.
     pub fn continues_at(&self, block: usize) -> bool {
         let (expected, last) = self.last();
         block == expected && last >= 2
     }
 
-    /// A fault came at blocks that had been fetched before anybody asked.
+    /// Records a fault at blocks that had been fetched early.
     pub fn reached(&self, blocks: &Range<usize>) {
         self.0.store((blocks.end as u64) << 24 | blocks.len() as u64 & 0xFF_FFFF, Ordering::Relaxed);
     }
 
-    /// Where an opening at `block` would end if it continued the row, of at most `limit` blocks; at `block` if there is no row.
+    /// Where an opening at `block` would end if it continued the sequence, with at most `limit` blocks; `block` if
+    /// there is none.
     pub fn next(&self, block: usize, limit: usize) -> usize {
         let (_, last) = self.last();
         match (last * GROWTH).min(limit) {

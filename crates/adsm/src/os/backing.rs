@@ -1,8 +1,9 @@
-//! Memory that can be seen twice.
+//! Memory that is mapped twice.
 //!
-//! A [`Backing`] is an anonymous file with a view of its own (the *alias*), readable and writable at all times: transfers use
-//! it while the program's [`View`] of the same bytes is closed. A view can be laid over a range that a device driver has
-//! reserved, so that CPU and GPU use one address; when it goes, the range is left reserved, as the driver expects to find it.
+//! A [`Backing`] is an anonymous file with a mapping of its own (the *alias*), which is always readable and writable:
+//! transfers use it while the program's [`View`] of the same bytes is closed. A view can be mapped over a range that a
+//! device driver has reserved, so that CPU and GPU use one address. When the view is dropped, the range stays reserved,
+//! as the driver expects.
 
 use std::{
     io,
@@ -25,27 +26,27 @@ pub fn round_up(bytes: usize, unit: usize) -> Option<usize> {
     bytes.checked_next_multiple_of(unit)
 }
 
-/// An anonymous file and its always open view.
+/// An anonymous file and its always open mapping.
 pub struct Backing {
     file: OwnedFd,
     len: usize,
     alias: *mut u8,
 }
 
-// SAFETY: the alias is plain shared memory; who writes it when is the business of the blocks' states.
+// SAFETY: the alias is plain shared memory; the blocks' states control access to it.
 unsafe impl Send for Backing {}
 // SAFETY: as above.
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// `len` bytes of zeroes, a multiple of the page size.
+    /// Creates `len` bytes of zeros, a multiple of the page size.
     pub fn new(len: usize) -> io::Result<Self> {
         // SAFETY: the name is a C string; flags are plain.
         let fd = unsafe { libc::memfd_create(c"adsm".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: just made, and nobody else has it.
+        // SAFETY: just created, with no other owner.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         let size = libc::off_t::try_from(len).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
         // SAFETY: an open file.
@@ -56,15 +57,15 @@ impl Backing {
         Ok(Self { file, len, alias })
     }
 
-    /// The always open view.
+    /// The always open mapping.
     pub fn alias(&self) -> *mut u8 {
         self.alias
     }
 
-    /// A second view, for the program: at `over`, which must lie in a range its owner has reserved, or anywhere. It is readable,
-    /// and its pages are present, or huge if `huge` asks for it and the system can: opening and closing 4 MiB then takes 2 us
-    /// instead of 33. Huge pages are left for the first touch to map, as large as what is open then: to split a huge mapping for
-    /// one block costs 5 to 30 us more where a CUDA driver watches the process.
+    /// Creates the program's mapping: at `over`, which must lie in a reserved range, or anywhere. It is readable, and
+    /// its pages are present. With `huge`, they are huge pages if the system allows it: opening and closing 4 MiB then
+    /// takes 2 us instead of 33. Huge pages are not mapped before the first access, which maps as much as is open then:
+    /// splitting a huge mapping for one block costs 5 to 30 us more where a CUDA driver watches the process.
     ///
     /// # Safety
     /// `over` must be the start of `len` bytes that the caller may replace.
@@ -72,11 +73,11 @@ impl Backing {
         let (at, fixed) = over.map_or((ptr::null_mut(), 0), |at| (at as *mut u8, libc::MAP_FIXED));
         let base = map(&self.file, at, self.len, libc::PROT_READ | libc::PROT_WRITE, fixed)?;
         let view = View { base, len: self.len, over: over.is_some() };
-        // Present pages make later openings cheap. A system too old for this populates on touch.
+        // Present pages make later openings cheap. A system too old for this populates on access.
         // SAFETY: our own mapping.
         unsafe { libc::madvise(base.cast(), self.len, libc::MADV_POPULATE_WRITE) };
         if huge {
-            // Only pages that are there can be made huge.
+            // Only present pages can be made huge.
             collapse(base, self.len);
         }
         // SAFETY: as above.
@@ -89,19 +90,18 @@ impl Backing {
 
 impl Drop for Backing {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, and nobody holds its address any longer.
+        // SAFETY: our own mapping, whose address is no longer used.
         unsafe { libc::munmap(self.alias.cast(), self.len) };
     }
 }
 
-/// Asks for huge pages in the part of a view that can have them, and takes them out of it. A system that refuses leaves small
-/// ones, mapped.
+/// Converts the aligned part of a view to huge pages, and unmaps these. If the system refuses, small pages stay mapped.
 fn collapse(base: *mut u8, len: usize) {
     let first = (base as usize).next_multiple_of(HUGE);
     let end = (base as usize + len) / HUGE * HUGE;
     if first < end {
         let (first, len) = (first as *mut libc::c_void, end - first);
-        // SAFETY: a part of our own mapping, which nobody uses yet; its bytes are the file's.
+        // SAFETY: a part of our own mapping that is not in use yet; its bytes are in the file.
         unsafe {
             if libc::madvise(first, len, libc::MADV_COLLAPSE) == 0 {
                 libc::madvise(first, len, libc::MADV_DONTNEED);
@@ -132,7 +132,7 @@ impl Drop for View {
     fn drop(&mut self) {
         if self.over {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-            // SAFETY: our own mapping goes; what stays is what the driver had there: an inaccessible reservation.
+            // SAFETY: replaces our own mapping by what the driver had there: an inaccessible reservation.
             unsafe { libc::mmap(self.base.cast(), self.len, libc::PROT_NONE, flags, -1, 0) };
         } else {
             // SAFETY: our own mapping.
@@ -142,7 +142,7 @@ impl Drop for View {
 }
 
 fn map(file: &OwnedFd, at: *mut u8, len: usize, protection: i32, flags: i32) -> io::Result<*mut u8> {
-    // SAFETY: without MAP_FIXED the kernel picks free addresses; with it, the caller of `view` vouches for the range.
+    // SAFETY: without MAP_FIXED the kernel picks free addresses; with it, the caller of `view` guarantees the range.
     let base = unsafe { libc::mmap(at.cast(), len, protection, libc::MAP_SHARED | flags, file.as_raw_fd(), 0) };
     if base == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -182,8 +182,8 @@ mod tests {
         let view = unsafe { backing.view(Some(reserved as usize), true) }.unwrap();
         assert_eq!(view.base() as usize, reserved as usize);
         drop(view);
-        // A reservation without MAP_FIXED_NOREPLACE's consent: the range is still taken.
-        // SAFETY: asks for the range, and gives back whatever it got.
+        // A mapping with MAP_FIXED_NOREPLACE fails: the range is still reserved.
+        // SAFETY: requests the range, and unmaps it.
         unsafe {
             let flags = flags | libc::MAP_FIXED_NOREPLACE;
             assert_eq!(libc::mmap(reserved, page_size(), libc::PROT_NONE, flags, -1, 0), libc::MAP_FAILED);

@@ -1,20 +1,20 @@
-//! Who tells us that the program touched a closed page.
+//! Fault engines: how the library learns that the program accessed a closed page.
 //!
-//! Two ways, chosen by `ADSM_FAULTS`: page protection with a SIGSEGV handler (quick: 5-9 us a fault), and userfaultfd (9-20 us,
-//! served by a thread; system calls such as read(2) on a shared object then just work, and mappings are not split). The second
-//! falls back to the first, and says why.
+//! There are two, chosen by `ADSM_FAULTS`: page protection with a SIGSEGV handler (fast: 5-9 us per fault), and
+//! userfaultfd (9-20 us, served by a thread; system calls such as read(2) on a shared object then work, and mappings
+//! are not split). The second falls back to the first, and reports why.
 
 use super::{signal::Mprotect, uffd::Userfaultfd};
 use std::{io, ops::Range, sync::Arc};
 
-/// What the program did to a page.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Load,
     Store,
 }
 
-/// What the program may do to a page without anybody hearing of it.
+/// Which accesses to a page cause no fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     Closed,
@@ -22,7 +22,7 @@ pub enum Protection {
     Open,
 }
 
-/// A part of a view, with the same bytes in the alias.
+/// A part of a view, and the same bytes in the alias.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     pub view: usize,
@@ -36,35 +36,35 @@ impl Part {
     }
 }
 
-/// Opens and closes pages and reports faults to [`crate::memory::fault`].
+/// Changes page protection and reports faults to [`crate::memory::fault`].
 pub trait FaultEngine: Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// Begins to watch a view whose pages are all readable (or not yet present).
+    /// Starts to watch a view whose pages are all readable (or not yet present).
     fn attach(&self, part: Part) -> io::Result<()>;
 
-    /// Ends it.
+    /// Stops watching a view.
     fn detach(&self, part: Part);
 
-    /// Changes what the program may do. Must not allocate, and does its work when `from` equals `to` where pages may still
-    /// have to be made present.
+    /// Changes the protection of pages. Must not allocate. Where pages may not be present yet, it also works if `from`
+    /// equals `to`.
     fn protect(&self, part: Part, from: Protection, to: Protection) -> io::Result<()>;
 
-    /// Whether a system call that touches a closed page is served, or fails with EFAULT.
+    /// Whether a system call that accesses a closed page is served; otherwise it fails with EFAULT.
     fn serves_system_calls(&self) -> bool;
 
-    /// Whether its openings and closings are cheaper with huge pages.
+    /// Whether protection changes are cheaper with huge pages.
     fn likes_huge_pages(&self) -> bool {
         false
     }
 
-    /// Makes sure that faults still reach us (somebody may have put a handler of their own in front).
+    /// Makes sure that faults still reach this engine, even if another handler was installed later.
     fn refresh(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The engine in use, and why it is not the one that was asked for.
+/// The engine in use, and why it is not the requested one.
 #[derive(Clone)]
 pub struct Engines {
     pub engine: Arc<dyn FaultEngine>,
@@ -77,7 +77,7 @@ impl Engines {
         Ok(Self { engine: Arc::new(Mprotect::install()?), fell_back: None })
     }
 
-    /// userfaultfd; `user_only` asks for the kind that any user may have, which serves no system calls. Falls back to
+    /// userfaultfd; with `user_only`, the variant for unprivileged users, which serves no system calls. Falls back to
     /// page protection.
     pub fn userfaultfd(user_only: bool) -> io::Result<Self> {
         match Userfaultfd::start(user_only) {

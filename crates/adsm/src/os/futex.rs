@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-/// Sleeps while `word` holds `expected`. May wake for no reason.
+/// Sleeps while `word` holds `expected`. May wake spuriously.
 pub fn futex_wait(word: &AtomicU32, expected: u32) {
     // SAFETY: the word lives as long as the borrow; without a timeout the kernel reads nothing else.
     unsafe {
@@ -13,7 +13,7 @@ pub fn futex_wait(word: &AtomicU32, expected: u32) {
     }
 }
 
-/// Wakes everybody who sleeps on `word`.
+/// Wakes all threads that sleep on `word`.
 pub fn futex_wake(word: &AtomicU32) {
     // SAFETY: the word lives as long as the borrow; waking reads nothing.
     unsafe {

@@ -1,7 +1,7 @@
-//! What is asked of the operating system: memory that can be seen twice, and a word when somebody touches it.
+//! The services of the operating system: memory that is mapped twice, and notification of accesses to it.
 //!
-//! The paper's OS abstraction layer (`[gmac 4.1, Fig. 5]`). A shared object's host copy is an anonymous file
-//! mapped twice: the program's view, whose pages are opened and closed, and a second, always open view that transfers use.
+//! The paper's OS abstraction layer (`[gmac 4.1, Fig. 5]`). A shared object's host copy is an anonymous file mapped
+//! twice: the program's view, whose pages are opened and closed, and a second, always open mapping that transfers use.
 
 mod backing;
 mod engine;

@@ -1,10 +1,11 @@
 //! Page protection and SIGSEGV.
 //!
-//! The handler serves the fault where it happened: the access came from the program's own code, never from inside this library
-//! (which uses aliases), so it holds none of our locks, and the handler blocks every other signal. Nor does it come from inside
-//! malloc, whose memory is never shared: device drivers may allocate while they serve it. It is served on a stack of our own
-//! (`stack`), so that the program's may be small and an alternative signal stack is used where there is one. Faults that are none
-//! of ours go to the handler that was there before, or end the process as they would have.
+//! The handler serves the fault where it happened. The access came from the program's own code, never from inside this
+//! library (which uses aliases), so the thread holds none of our locks, and the handler blocks every other signal. Nor
+//! did it come from inside malloc, whose memory is never shared, so device drivers may allocate while they serve it.
+//! The fault is served on a stack of our own (`stack`), so the program's stack may be small, and an alternative signal
+//! stack is used where there is one. Faults outside shared objects go to the previous handler, or end the process as
+//! they would have without this library.
 
 use super::{Access, FaultEngine, Part, Protection, stack};
 use crate::memory::{self, Served};
@@ -14,21 +15,21 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The engine. There is one handler, however many engines are made.
+/// The engine. There is one handler, however many engines are created.
 pub struct Mprotect(());
 
-/// The handler that was there before ours.
+/// The handler that was installed before ours.
 struct Before(UnsafeCell<mem::MaybeUninit<libc::sigaction>>);
 
-// SAFETY: written under `INSTALLING` before the handler that reads it can run, and again only when another handler has taken
-// our place.
+// SAFETY: written under `INSTALLING` before the handler that reads it can run, and again only when another handler has
+// replaced ours.
 unsafe impl Sync for Before {}
 
 static BEFORE: Before = Before(UnsafeCell::new(mem::MaybeUninit::zeroed()));
 static INSTALLING: Mutex<()> = Mutex::new(());
 
 impl Mprotect {
-    /// Puts the handler in place, once.
+    /// Installs the handler, once.
     pub fn install() -> io::Result<Self> {
         stack::prepare()?;
         put_in_front()?;
@@ -36,7 +37,7 @@ impl Mprotect {
     }
 }
 
-/// Our handler comes first; whoever was first is remembered.
+/// Installs our handler in front of the current one, which is remembered.
 fn put_in_front() -> io::Result<()> {
     let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: plain queries and changes of the process's signal table; `ours` is fully set.
@@ -52,7 +53,7 @@ fn put_in_front() -> io::Result<()> {
         (*BEFORE.0.get()).write(now);
         let mut ours: libc::sigaction = mem::zeroed();
         ours.sa_sigaction = handler as *const () as usize;
-        // On the alternative stack of the thread if it has one: the handler behind ours may have come for a stack overflow.
+        // Uses the thread's alternative stack if it has one: the previous handler may exist to handle stack overflows.
         ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigfillset(&mut ours.sa_mask);
         if libc::sigaction(libc::SIGSEGV, &ours, ptr::null_mut()) != 0 {
@@ -103,7 +104,7 @@ impl FaultEngine for Mprotect {
 }
 
 extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the address of this thread's own errno, kept for the interrupted code.
+    // SAFETY: the address of this thread's own errno, which is saved for the interrupted code.
     let errno = unsafe { *libc::__errno_location() };
     // SAFETY: the kernel hands a valid siginfo to a handler with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() } as usize;
@@ -131,7 +132,7 @@ extern "C" fn serve(fault: *mut libc::c_void) {
     fault.served = memory::fault(fault.address, fault.access);
 }
 
-/// Whether the access that faulted was a store. `None` where the machine does not say.
+/// The kind of the access that faulted. `None` where the machine does not report it.
 fn access_of(context: *mut libc::c_void) -> Option<Access> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -147,7 +148,8 @@ fn access_of(context: *mut libc::c_void) -> Option<Access> {
     }
 }
 
-/// To the handler before ours; without one, the fault happens again and ends the process as if we had not been here.
+/// Calls the previous handler. Without one, the fault is repeated and ends the process as it would have without this
+/// library.
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: set before our handler was installed.
     let before = unsafe { (*BEFORE.0.get()).assume_init() };

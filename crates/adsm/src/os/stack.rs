@@ -1,8 +1,8 @@
 //! Stacks for serving faults.
 //!
-//! A fault can come where little stack is left: in a thread with a small one, or on the alternative signal stack that Rust gives
-//! each of its threads, made for one message and no more. Device drivers want more. So the handler leaves whatever stack it was
-//! called on for one of these as soon as it can; until then it needs little beyond the frame that the kernel puts there.
+//! A fault can happen where little stack is left: in a thread with a small one, or on the alternative signal stack that
+//! Rust gives each of its threads, which is only large enough for one message. Device drivers need more. So the handler
+//! switches to one of these stacks as soon as it can. Until then it needs little beyond the kernel's signal frame.
 
 use std::{
     ffi::c_void,
@@ -13,21 +13,22 @@ use std::{
     },
 };
 
-/// Bytes of a stack; pages that are never used are never there.
+/// Size of a stack in bytes; unused pages are never allocated.
 const SIZE: usize = 1 << 20;
-/// More threads than this wait for each other.
+/// Number of stacks. If more threads fault at once, they wait.
 const COUNT: usize = 32;
 
-/// The upper ends of those that nobody is on; 0 while somebody is.
+/// The upper ends of the free stacks; 0 for a stack in use.
 static IDLE: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 static MADE: OnceLock<Result<(), i32>> = OnceLock::new();
 
-/// Makes the stacks, once. They stay for the life of the process, as the handler does.
+/// Creates the stacks, once. They stay for the life of the process, as the handler does.
 pub fn prepare() -> io::Result<()> {
     let made = MADE.get_or_init(|| {
         for slot in &IDLE {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
-            // SAFETY: a new mapping; its lowest page stays closed, so that running over it is a fault and not a surprise.
+            // SAFETY: a new mapping; its lowest page stays closed, so that an overflow faults instead of corrupting
+            // memory.
             let base = unsafe { libc::mmap(ptr::null_mut(), SIZE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
             if base == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::ENOMEM));
@@ -41,7 +42,7 @@ pub fn prepare() -> io::Result<()> {
     made.map_err(io::Error::from_raw_os_error)
 }
 
-/// Calls `work` on a stack of its own. Whoever has none yet waits; it holds nothing that others wait for.
+/// Calls `work` on one of these stacks. If none is free, the thread waits; it holds nothing that others wait for.
 ///
 /// # Safety
 /// `prepare` has succeeded; `work` accepts the argument, and returns.
@@ -50,13 +51,13 @@ pub unsafe fn call(work: extern "C" fn(*mut c_void), argument: *mut c_void) {
         for slot in &IDLE {
             let top = slot.swap(0, Ordering::Acquire);
             if top != 0 {
-                // SAFETY: the upper end of a stack that nobody else is on; the rest is the caller's word.
+                // SAFETY: the upper end of a stack that no other thread uses; the caller guarantees the rest.
                 unsafe { call_on(top, work, argument) };
                 slot.store(top, Ordering::Release);
                 return;
             }
         }
-        // SAFETY: gives way to other threads.
+        // SAFETY: only yields to other threads.
         unsafe { libc::sched_yield() };
     }
 }
@@ -82,7 +83,7 @@ unsafe fn call_on(top: usize, work: extern "C" fn(*mut c_void), argument: *mut c
 }
 
 /// # Safety
-/// As above.
+/// `top` is the upper end of an unused stack and a multiple of 16.
 #[cfg(target_arch = "aarch64")]
 unsafe fn call_on(top: usize, work: extern "C" fn(*mut c_void), argument: *mut c_void) {
     // SAFETY: as above.
@@ -102,7 +103,7 @@ unsafe fn call_on(top: usize, work: extern "C" fn(*mut c_void), argument: *mut c
 }
 
 /// # Safety
-/// As above.
+/// As on the other architectures.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 unsafe fn call_on(_: usize, work: extern "C" fn(*mut c_void), argument: *mut c_void) {
     work(argument);

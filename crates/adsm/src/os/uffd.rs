@@ -1,9 +1,9 @@
-//! userfaultfd: the kernel puts faults in a queue, and a thread of ours serves them.
+//! userfaultfd: the kernel queues faults, and a thread of this library serves them.
 //!
-//! The view maps a shared file, so a closed page is one that is in the file but not in the view (a *minor* fault), a read-only
-//! one is write-protected by userfaultfd, and closing is `MADV_DONTNEED` on the view. Nothing splits mappings. Unless only
-//! faults from user mode may be served (`UFFD_USER_MODE_ONLY`, all that a user without rights gets), system calls that touch
-//! closed pages wait like everybody else.
+//! The view maps a shared file. A closed page is in the file but not in the view (a *minor* fault), a read-only page is
+//! write-protected by userfaultfd, and closing is `MADV_DONTNEED` on the view. Mappings are never split. System calls
+//! that access closed pages wait like other accesses, unless only faults from user mode may be served
+//! (`UFFD_USER_MODE_ONLY`, the only kind for unprivileged users).
 
 use super::{Access, FaultEngine, Part, Protection, page_size};
 use crate::memory::{self, Served};
@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-/// The engine: its file, the thread that reads it, and how to end that.
+/// The engine: its file descriptor, the thread that reads it, and the descriptor that stops the thread.
 pub struct Userfaultfd {
     file: Arc<OwnedFd>,
     stop: OwnedFd,
@@ -22,7 +22,7 @@ pub struct Userfaultfd {
     user_only: bool,
 }
 
-// What linux/userfaultfd.h says.
+// Constants of linux/userfaultfd.h.
 const USER_MODE_ONLY: i32 = 1;
 const API: u64 = 0xAA;
 const FEATURES: u64 = 1 << 0 | 1 << 5 | 1 << 10 | 1 << 12; // write protection, missing, minor and protected shared memory
@@ -83,7 +83,7 @@ struct Message {
 }
 
 impl Userfaultfd {
-    /// Opens the file and starts the thread.
+    /// Opens the file descriptor and starts the thread.
     pub fn start(user_only: bool) -> io::Result<Self> {
         let open = |flags: i32| -> io::Result<OwnedFd> {
             // SAFETY: a system call with plain flags; a descriptor that comes back is ours.
@@ -96,7 +96,7 @@ impl Userfaultfd {
         };
         let (file, user_only) = match open(if user_only { USER_MODE_ONLY } else { 0 }) {
             Ok(file) => (file, user_only),
-            // A user without rights gets the smaller kind.
+            // Unprivileged users can only have the user-mode kind.
             Err(e) if e.raw_os_error() == Some(libc::EPERM) => (open(USER_MODE_ONLY)?, true),
             Err(e) => return Err(e),
         };
@@ -122,10 +122,10 @@ impl Userfaultfd {
         retry(|| ioctl(&self.file, IOCTL_WRITEPROTECT, &mut ask))
     }
 
-    /// Puts the pages of the file that are not in the view into it; those that are stay as they are.
+    /// Maps the pages of the file that are not in the view; those that are stay unchanged.
     fn put_in(&self, part: Part, mode: u64) -> io::Result<()> {
-        // Pages that nobody has touched yet are not even in the file.
-        // SAFETY: a part of an alias of ours.
+        // Pages that were never accessed are not even in the file.
+        // SAFETY: a part of this library's alias.
         let populated = unsafe { libc::madvise(part.alias as *mut libc::c_void, part.len, libc::MADV_POPULATE_WRITE) };
         if populated != 0 {
             return Err(io::Error::last_os_error());
@@ -156,8 +156,8 @@ impl FaultEngine for Userfaultfd {
     }
 
     fn attach(&self, part: Part) -> io::Result<()> {
-        // Every page of the view goes, so that its first touch is heard of.
-        // SAFETY: a part of a view of ours; its bytes stay in the file. userfaultfd needs the mapping itself writable.
+        // Unmaps every page of the view, so that its first access is reported.
+        // SAFETY: a part of this library's view; its bytes stay in the file. userfaultfd needs the mapping itself writable.
         unsafe {
             let view = part.view as *mut libc::c_void;
             if libc::mprotect(view, part.len, libc::PROT_READ | libc::PROT_WRITE) != 0
@@ -171,14 +171,14 @@ impl FaultEngine for Userfaultfd {
     }
 
     fn detach(&self, part: Part) {
-        // It may have been unmapped by a device driver already: nothing to undo then.
+        // A device driver may already have unmapped it: nothing to undo then.
         let _ = ioctl(&self.file, IOCTL_UNREGISTER, &mut span(part.view, part.len));
     }
 
     fn protect(&self, part: Part, from: Protection, to: Protection) -> io::Result<()> {
         match (from, to) {
             (_, Protection::Closed) => {
-                // SAFETY: a part of a view of ours; its bytes stay in the file.
+                // SAFETY: a part of this library's view; its bytes stay in the file.
                 match unsafe { libc::madvise(part.view as *mut libc::c_void, part.len, libc::MADV_DONTNEED) } {
                     0 => Ok(()),
                     _ => Err(io::Error::last_os_error()),
@@ -201,10 +201,10 @@ impl FaultEngine for Userfaultfd {
 impl Drop for Userfaultfd {
     fn drop(&mut self) {
         let one = 1u64;
-        // SAFETY: writes eight bytes to an eventfd of ours.
+        // SAFETY: writes eight bytes to this engine's eventfd.
         unsafe { libc::write(self.stop.as_raw_fd(), (&raw const one).cast(), 8) };
         if let Some(server) = self.server.take() {
-            // The thread itself may have been the last to hold the engine; it can't wait for its own end.
+            // This thread itself may have been the last owner of the engine; it can't wait for its own end.
             if server.thread().id() != thread::current().id() {
                 let _ = server.join();
             }
@@ -224,7 +224,7 @@ fn ioctl<T>(file: &OwnedFd, request: u64, argument: &mut T) -> io::Result<()> {
     }
 }
 
-/// The kernel answers EAGAIN while mappings change elsewhere in the process.
+/// Retries while the kernel answers EAGAIN, which it does while mappings of the process change.
 fn retry(mut ask: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     loop {
         match ask() {
@@ -234,7 +234,7 @@ fn retry(mut ask: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The thread: a fault at a time, until told to stop.
+/// The thread: serves one fault at a time until told to stop.
 fn serve(file: &OwnedFd, stop: &OwnedFd) {
     loop {
         let ready = libc::POLLIN;
@@ -242,7 +242,7 @@ fn serve(file: &OwnedFd, stop: &OwnedFd) {
             libc::pollfd { fd: file.as_raw_fd(), events: ready, revents: 0 },
             libc::pollfd { fd: stop.as_raw_fd(), events: ready, revents: 0 },
         ];
-        // SAFETY: two descriptors of ours.
+        // SAFETY: two descriptors of this engine.
         if unsafe { libc::poll(polled.as_mut_ptr(), 2, -1) } < 0 {
             continue;
         }
@@ -250,7 +250,7 @@ fn serve(file: &OwnedFd, stop: &OwnedFd) {
             return;
         }
         let mut messages = [Message::default(); 16];
-        // SAFETY: the buffer is as long as said, and messages are plain integers.
+        // SAFETY: the buffer has the stated length, and messages are plain integers.
         let got = unsafe { libc::read(file.as_raw_fd(), messages.as_mut_ptr().cast(), size_of_val(&messages)) };
         let count = usize::try_from(got).unwrap_or(0) / size_of::<Message>();
         for message in &messages[..count] {
@@ -266,7 +266,8 @@ fn answer(file: &OwnedFd, message: &Message) {
     let store = message.flags & (FLAG_WRITE | FLAG_PROTECTED) != 0;
     let access = if store { Access::Store } else { Access::Load };
     if memory::fault(address, Some(access)) == Served::Failed {
-        // The program can't go on without these bytes, and there is no way to fail one load: end as a bad access does.
+        // The program can't continue without these bytes, and a single load can't fail: end the process like a bad
+        // access.
         // SAFETY: ends the process.
         unsafe { libc::abort() };
     }

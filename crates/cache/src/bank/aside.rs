@@ -1,17 +1,16 @@
-//! Lines without a way: those that were given up and wait to be sent below, or for their bytes to land, and requests that were
-//! refused below.
+//! Lines without a way: evicted lines that wait to be drained or acknowledged, and requests that were refused below.
 
 use super::{Aside, Bank, Where};
 use mem::{Block, LINE, LineAddr};
 use protocol::{Impossible, Kind, Line, Msg};
 
 impl Bank {
-    /// Whether more lines wait in the write-back queue to be sent below than may.
+    /// Whether more lines wait to be drained than the write-back queue may hold.
     pub fn has_too_many_write_backs(&self) -> bool {
         self.write_backs.len() > self.spec.write_back_queue
     }
 
-    /// Sends the oldest line of the write-back queue below; says whether there was one.
+    /// Sends the oldest line of the write-back queue below; returns whether there was one.
     pub fn drain(&mut self) -> Result<bool, Box<Impossible>> {
         while let Some(line) = self.write_backs.pop_front() {
             if self.drains[self.line(self.find(line), line).state as usize] {
@@ -22,7 +21,7 @@ impl Bank {
         Ok(false)
     }
 
-    /// Tries a refused request again, if it has not come to an end otherwise.
+    /// Retries a refused request, if it is still waiting for that.
     pub fn retry(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
         if self.retries[self.line(self.find(line), line).state as usize] {
             let retry = Msg::new(self.spec.me, self.spec.me, Kind::Retry, line, Block::EMPTY);
@@ -31,8 +30,9 @@ impl Bank {
         Ok(())
     }
 
-    /// Whether `count` more lines fit the write-back queue. A way of more sectors than it has places empties it first. Protocols with
-    /// `Drain` make room before they begin anything new.
+    /// Whether `count` more lines fit in the write-back queue. If no transaction is in flight there, any number fits:
+    /// a way can have more sectors than the queue has places. Protocols with `Drain` make room before they start
+    /// anything new.
     pub(super) fn has_room_for(&self, Aside { count, away }: Aside) -> bool {
         let places = self.spec.write_back_queue;
         let of_peers = || self.aside.keys().filter(|line| self.is_away(**line)).count();
@@ -40,7 +40,7 @@ impl Bank {
         fits && !(away && of_peers() + count >= places)
     }
 
-    /// Whether a line leaves its way, or comes from nowhere, for the write-back queue.
+    /// Whether a step to state `next` moves the line to the write-back queue.
     pub(super) fn goes_aside(&self, place: Where, next: usize) -> bool {
         !matches!(place, Where::Aside) && !self.takes_room[next] && !self.at_rest[next]
     }
@@ -51,7 +51,7 @@ impl Bank {
         self.kept_aside.set(self.aside.len() as u64);
     }
 
-    /// Takes a line out of the write-back queue that was in `state` before.
+    /// Removes a line, which was in `state`, from the write-back queue.
     pub(super) fn take_aside(&mut self, tag: LineAddr, state: u8) -> Option<Line<LINE>> {
         let line = self.aside.remove(&tag)?;
         self.landing -= usize::from(!self.at_rest[state as usize]);

@@ -1,19 +1,19 @@
-//! Accesses that need a line here, whole or to write: what they would meet, and having the line brought.
+//! Accesses that need their line here: what they would find, and fetching the line for them.
 
 use super::{Bank, Offer, stands};
 use mem::{Block, LINE};
 use protocol::{Cell, Impossible, Msg, perform};
 
-/// What an access would meet now.
+/// What an access would find now.
 #[derive(Clone, Copy, Debug)]
 pub enum Meets {
-    /// Something that must end first.
+    /// The line has a transaction that must complete first.
     Waits,
-    /// The line has to be brought first ([`Bank::bring`]).
+    /// The line has to be fetched first ([`Bank::bring`]).
     Brings,
-    /// These bytes, which it is to change as an atomic access.
+    /// The line's bytes, which the atomic access changes here.
     Performs(Block<LINE>),
-    /// A line that takes it as it is.
+    /// The line accepts the message as it is.
     Goes,
 }
 
@@ -28,12 +28,13 @@ impl Bank {
         }
     }
 
-    /// Has the line of an access brought, unless something is under way or waits for it already. Says whether it could.
+    /// Fetches the line of an access, unless it has a transaction in flight or messages wait for it. Returns whether
+    /// the fetch was started.
     pub fn bring(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         if self.is_busy(msg.line) {
             return Ok(false);
         }
-        // Such a cell leaves the line as it is, and is no use of it.
+        // Such a cell does not change the line and does not count as a use of it.
         let mut line = *self.line(self.find(msg.line), msg.line);
         let (met, mut sends) = (self.look(&line, msg), Vec::new());
         if let Some((event, _)) = met {

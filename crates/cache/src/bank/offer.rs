@@ -1,22 +1,22 @@
-//! How a bank takes a message: it is answered now, waits here, or is turned away.
+//! How a bank accepts a message: it is answered now, waits, or is turned away.
 
 use super::{Bank, Wait};
 use mem::{Block, LINE};
 use protocol::{Impossible, Kind, Lane, Msg};
 
-/// What came of a message that was offered.
+/// The outcome of offering a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
-    /// It has been answered, or waits here.
+    /// Answered, or waiting here.
     Taken,
-    /// There is no room for it to wait: offer it again later.
+    /// No space to wait: offer it again later.
     Refused,
-    /// There is none either, and its sender has been told to ask again.
+    /// No space to wait, and its sender has been told to ask again.
     Nacked,
 }
 
-/// What came of a request when it was first shown its line: answered from here; something had to be asked below; the line
-/// had something under way already, and it waits for that.
+/// The outcome of a request when it first reached its line: answered here, sent below, or waiting for a transaction
+/// that was already in flight.
 #[derive(Clone, Copy)]
 enum Came {
     Hit,
@@ -25,12 +25,12 @@ enum Came {
 }
 
 impl Bank {
-    /// Shows the bank a message. What it gives rise to is in [`out`](Bank::out).
+    /// Offers the bank a message. The messages it causes are put in [`out`](Bank::out).
     pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Offer, Box<Impossible>> {
         self.offer_of(msg, 1)
     }
 
-    /// Shows the bank a message on behalf of `lanes` lanes of a requester.
+    /// Offers the bank a message on behalf of `lanes` lanes of a requester.
     pub fn offer_of(&mut self, msg: Msg<LINE>, lanes: u8) -> Result<Offer, Box<Impossible>> {
         if msg.lane() == Lane::Reply {
             return match self.attempt(&msg)? {
@@ -39,9 +39,9 @@ impl Bank {
             };
         }
         let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
-        // What those below want, and what comes back from above, must get through whatever is asked from above.
+        // Only requests are limited: probes, and messages that return from above, must always get through.
         if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
-            // It could be answered at once only if nothing waits before it.
+            // It can be answered now only if no earlier message waits in its queue.
             if self.waiting.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
                 return Ok(self.turn_away(&msg));
             }
@@ -68,8 +68,9 @@ impl Bank {
         Ok(Offer::Taken)
     }
 
-    /// There is no room for a request to wait. Where its sender answers probes about a line only when it knows what has become of its
-    /// request for that, the request must not stay on the wire: others behind it may be those that a probe of this cache waits for.
+    /// Turns away a request that has no space to wait. Some senders answer a probe about a line only when they know
+    /// the outcome of their own request for it. Such a request must not stay on the wire, because messages behind it
+    /// may be ones that a probe of this cache waits for.
     fn turn_away(&mut self, msg: &Msg<LINE>) -> Offer {
         if !self.nacks {
             return Offer::Refused;
@@ -78,7 +79,7 @@ impl Bank {
         Offer::Nacked
     }
 
-    /// Counts the last request as one whose requester's TLB did not have the page; says whether its line was not here.
+    /// Counts the last request as one that missed in the requester's TLB; returns whether it also missed here.
     pub fn count_tlb_missed(&self) -> bool {
         self.tlb_missed.iter().for_each(|counts| counts.add(0, self.last, 1));
         self.tlb_missed.is_some() && self.last == Came::Miss as usize

@@ -1,4 +1,4 @@
-//! Room for a line: a free way, or one whose line can go.
+//! Space for a line: a free way, or one that can be evicted.
 
 use super::{Aside, Bank, Wait, Where};
 use crate::array::Way;
@@ -6,7 +6,7 @@ use mem::{Block, LINE, LineAddr};
 use protocol::{Cell, Impossible, Kind, Msg};
 
 impl Bank {
-    /// A free place for a line, made free if need be by giving up the first way that can go; all that it holds goes.
+    /// Finds a free place for a line; if there is none, evicts all sectors of the first way that can be evicted.
     pub(super) fn make_room(&mut self, line: LineAddr) -> Result<Result<Way, Wait>, Box<Impossible>> {
         if let Some(way) = self.array.free(line) {
             return Ok(Ok(way));
@@ -25,7 +25,7 @@ impl Bank {
                 }
                 aside += usize::from(self.goes_aside(Where::Way(way), *next as usize));
             }
-            // A line of many sectors may need more registers than there are: it goes when all are free.
+            // A way with many sectors may need more MSHRs than there are; it is then evicted when all are free.
             if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
@@ -53,14 +53,14 @@ impl Bank {
         Ok(Err(Wait::Way))
     }
 
-    /// Whether every other way of the set is taken by lines that wait for peers.
+    /// Whether all other ways of the set hold lines that wait for peers.
     pub(super) fn would_take_last_way(&self, line: LineAddr) -> bool {
         let waits =
             |way: &Way| !self.at_rest[self.array.line(*way).state as usize] && self.is_away(self.array.tag(*way));
         self.is_away(line) && self.array.beside(line).filter(waits).count() + 1 >= self.array.ways()
     }
 
-    /// Tells the controller below that a line goes, and on which lease it was held.
+    /// The message that tells the controller below of an eviction and the lease the line was held on.
     fn notice(&self, way: Way) -> Msg<LINE> {
         let (line, stamps) = (self.array.tag(way), self.array.line(way).stamps);
         Msg { stamps, ..Msg::new(self.spec.me, self.place(line).below, Kind::Evicted, line, Block::EMPTY) }

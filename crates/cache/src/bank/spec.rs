@@ -1,29 +1,30 @@
-//! What a bank is made of, and whom it asks.
+//! The parameters of a bank, and its neighbours.
 
 use crate::array::Shape;
 use mem::Interleave;
 use protocol::{Node, Roster, roles::Seat};
 use std::sync::Arc;
 
-/// What a bank is made of.
+/// The parameters of a bank and its neighbours.
 #[derive(Clone)]
 pub struct BankSpec {
     pub controller: Seat,
     pub me: Node,
-    /// Whom it asks about a line.
+    /// The node below for each line.
     pub below: Interleave<Node>,
-    /// Those above, where the controller keeps records of them.
+    /// The nodes above, if the controller keeps records of them.
     pub above: Arc<Roster>,
     pub shape: Shape,
-    /// How many lines may have something under way.
+    /// Maximum lines with a transaction in flight.
     pub mshrs: usize,
-    /// How many messages may wait here, and how many of them for one line.
+    /// Maximum lanes of messages that wait here.
     pub waiting: usize,
+    /// Maximum messages that wait for one line.
     pub join_queue: usize,
-    /// How many lines may be kept aside until what they wrote has landed; with `Drain`, until they are sent below before anything
-    /// new is begun.
+    /// Maximum lines in the write-back queue. Protocols with `Drain` may exceed it, and then drain before they accept
+    /// new requests.
     pub write_back_queue: usize,
-    /// Caches beside this one that are homes of lines. Their lines never take the last way, miss register or place to wait: what
-    /// peers ask of this one must get through whatever it asks of them.
+    /// Caches at the same level that are homes of lines. Lines with a peer as home never take the last way, MSHR or
+    /// place to wait, so that requests of peers get through even while requests to them are pending.
     pub peers: Vec<Node>,
 }

@@ -1,18 +1,19 @@
-//! Orders for all lines of a bank: to flush, to forget, to give up.
+//! Orders for many lines of a bank: flush, invalidate, give up, and restart of logical time.
 
 use super::Bank;
 use mem::{Block, LineAddr};
 use protocol::{Impossible, Kind, Msg, Node, Stamp, Stamps, concerns};
 
 impl Bank {
-    /// Starts to flush or invalidate every line that an order concerns; [`is_swept`](Bank::is_swept) says when that is done. What has
-    /// nothing to write back and nothing under way goes at once. `time`: what time it is at least, in protocols that have one.
+    /// Starts to flush or invalidate every line that an order concerns; [`is_swept`](Bank::is_swept) says when that
+    /// is done. Clean lines with no transaction in flight are handled at once. `time` is a lower bound of the logical
+    /// time, in protocols that have one.
     pub fn sweep(&mut self, order: LineAddr, kind: Kind, time: Stamp) -> Result<(), Box<Impossible>> {
         let lines = self.array.tags().chain(self.aside.keys().copied());
         let mut lines: Vec<LineAddr> = lines.filter(|line| concerns(order, *line)).collect();
         lines.sort_unstable();
         if lines.is_empty() && self.keeps_time {
-            // Even a cache that holds nothing has to know the time.
+            // A cache that holds no line has to learn the time, too.
             lines.push(LineAddr(0));
         }
         for line in lines {
@@ -28,8 +29,8 @@ impl Bank {
         Ok(())
     }
 
-    /// Logical time starts anew: every line is told, and whatever waits here forgets the times that it carries. `teller` is told that
-    /// a line has.
+    /// Logical time restarts: every line receives a `Reset`, and waiting messages drop their timestamps. The lines'
+    /// answers go to `teller`.
     pub fn start_anew(&mut self, teller: Node) -> Result<(), Box<Impossible>> {
         let waiting = self.waiting.messages_mut().map(|(msg, _)| msg).chain(&mut self.sweep);
         waiting.for_each(|msg| msg.stamps = Stamps::ZERO);
@@ -43,13 +44,14 @@ impl Bank {
         Ok(())
     }
 
-    /// Starts to give up every line of which `which` says so; [`is_swept`](Bank::is_swept) says when that is done.
+    /// Starts to give up every line that `which` selects; [`is_swept`](Bank::is_swept) says when that is done.
     pub fn empty(&mut self, which: impl Fn(LineAddr) -> bool) {
         let lines = self.array.tags().chain(self.aside.keys().copied());
         self.leaving = lines.filter(|line| which(*line)).collect();
     }
 
-    /// Gives up a line that is to leave and can; says whether there was one. The others have something under way.
+    /// Gives up one of the lines that are to go; returns whether one could. Lines with a transaction in flight wait
+    /// for it.
     pub fn give_up(&mut self) -> Result<bool, Box<Impossible>> {
         let (state, room) = (|bank: &Self, line| bank.line(bank.find(line), line).state, &self.takes_room);
         let ready = |line: &LineAddr| room[state(self, *line) as usize] && self.at_rest[state(self, *line) as usize];
@@ -57,25 +59,25 @@ impl Bank {
         self.at_once(&Msg::new(self.spec.me, self.spec.me, Kind::Evict, line, Block::EMPTY))
     }
 
-    /// Every line that is held here or has something under way, in order.
+    /// Every line that is held or in the write-back queue, in order.
     pub fn lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
         lines.sort_unstable();
         lines
     }
 
-    /// Whether a line has been asked for and nothing of it has come.
+    /// Whether a line has been requested and none of its bytes has come.
     pub fn awaits_data(&self, line: LineAddr) -> bool {
         let found = self.line(self.find(line), line);
         found.is_asked() && found.is_empty()
     }
 
-    /// Whether no line is left that was to be flushed, invalidated or given up.
+    /// Whether every line to be flushed, invalidated or given up is done.
     pub fn is_swept(&self) -> bool {
         self.left_to_sweep() == 0
     }
 
-    /// How many lines are left that were to be flushed, invalidated or given up.
+    /// How many lines are still to be flushed, invalidated or given up.
     pub fn left_to_sweep(&self) -> usize {
         self.swept + self.leaving.len()
     }

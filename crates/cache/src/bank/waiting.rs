@@ -1,11 +1,11 @@
-//! Messages that wait in a bank, and when they are tried again: when their line has come to rest, or when a way, a miss register or a
-//! place in the write-back queue has become free.
+//! Messages that wait in a bank, and their retries: when the transaction on their line completes, or when a way, an
+//! MSHR or a place in the write-back queue becomes free.
 
 use super::{Bank, Offer, Slot, Wait};
 use mem::{LINE, LineAddr};
 use protocol::{Impossible, Msg, Row};
 
-/// The rows of a line in which messages may wait, in the order in which they are tried.
+/// The queues of a line, in the order in which they are retried.
 pub(super) fn slots(line: LineAddr) -> [Slot; 3] {
     [Row::Probe, Row::Order, Row::Request].map(|row| slot_of(line, row))
 }
@@ -20,7 +20,7 @@ fn slot_of(line: LineAddr, row: Row) -> Slot {
 }
 
 impl Bank {
-    /// The row that a message waits in.
+    /// The queue that a message waits in.
     pub(super) fn slot(&self, msg: &Msg<LINE>) -> Slot {
         if self.apart { slot_of(msg.line, msg.row()) } else { msg.line }
     }
@@ -30,7 +30,7 @@ impl Bank {
         self.waiting.is_awaited(slot_of(line, Row::Probe))
     }
 
-    /// Whether a message that waits, or the next of a sweep, can be tried.
+    /// Whether a waiting message, or the next one of a sweep, can be tried.
     pub fn has_work(&self) -> bool {
         self.waiting.next().is_some()
             || !self.sweep.is_empty()
@@ -42,7 +42,7 @@ impl Bank {
         self.busy < self.spec.mshrs && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
     }
 
-    /// Tries a message that waits, or shows the next of a sweep. Says how many look-ups that took.
+    /// Retries a waiting message, or delivers the next one of a sweep. Returns how many look-ups that took.
     pub fn work(&mut self) -> Result<u8, Box<Impossible>> {
         if let Some(line) = self.waiting.take_next().or_else(|| self.next_with_resources()) {
             let Some(&(msg, lanes)) = self.waiting.first(line) else { return Ok(1) };
@@ -62,7 +62,7 @@ impl Bank {
         Ok(1)
     }
 
-    /// The first line, or row of a line, whose message waits for a miss register or a place in the write-back queue that is free now.
+    /// The first queue whose message waits for an MSHR or a place in the write-back queue that is free now.
     fn next_with_resources(&mut self) -> Option<Slot> {
         if let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line)) {
             return self.need_mshr.remove(next);
@@ -71,7 +71,8 @@ impl Bank {
         self.need_write_back.remove(next).map(|(line, _)| line)
     }
 
-    /// Whether a message of `lanes` lanes can wait here. One of more lanes than there are places waits alone.
+    /// Whether a message of `lanes` lanes can wait here. One with more lanes than there are places can wait only
+    /// alone.
     pub(super) fn has_places(&self, lanes: u8) -> bool {
         self.waits == 0 || self.waits + usize::from(lanes) <= self.spec.waiting
     }

@@ -1,7 +1,7 @@
-//! Atomic accesses on their way: shown to their line, which performs them or passes them on, and back up.
+//! Atomic accesses: the line performs them or passes them down, and their answers travel back up.
 //!
-//! Where an atomic access is performed, and what has to go first, is the affair of the tables (`Modify`, `Modified`). The cache keeps those that wait, works
-//! out what becomes of the bytes where one is performed, and has a line brought if its table says so.
+//! The tables (`Modify`, `Modified`) decide where an atomic access is performed and what must happen first. The cache
+//! queues waiting accesses, computes the new bytes where one is performed, and fetches the line if the table says so.
 
 use super::Cache;
 use crate::bank::Meets;
@@ -10,7 +10,8 @@ use mem::Seen;
 use protocol::{Impossible, Kind, Msg};
 
 impl Cache {
-    /// Shows its line the oldest atomic access whose line is at home here or below, or else (`away`) at a peer. Says whether it did anything.
+    /// Delivers the oldest atomic access to its line: from the queue of lines whose home is a peer if `away`, else
+    /// from the queue of lines whose home is here or below. Returns whether it did anything.
     pub(super) fn atomic(&mut self, away: bool) -> Result<bool, Box<Impossible>> {
         let queue = if away { &self.away } else { &self.atomics };
         let Some(packet) = queue.front().copied() else { return Ok(false) };
@@ -39,7 +40,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Shows its line the oldest answer to an atomic access, and hands it on once the line has taken it.
+    /// Delivers the oldest answer to an atomic access to its line and, once the line has accepted it, passes it on.
     pub(super) fn atomic_returns(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let Some(packet) = self.returning.front().copied() else { return Ok(false) };
         if !self.bank.at_once(&packet.msg)? {
@@ -57,7 +58,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Sends what a line has made of an atomic access, or of its answer.
+    /// Sends the `Modify` and `Modified` messages that a line has produced.
     fn send_atomic(&mut self, packet: Packet) {
         let is_atomic = |send: &mut Msg<{ mem::LINE }>| matches!(send.kind, Kind::Modify | Kind::Modified);
         for msg in self.bank.out.extract_if(.., is_atomic) {

@@ -1,7 +1,9 @@
-//! Orders for all lines, or those of a page: a kernel starts or ends, a compute unit acquires or releases, or a cache above has been told so.
+//! Orders for all lines, or all lines of a page. They come when a kernel starts or ends, when a compute unit acquires
+//! or releases, or from a cache above that carries out such an order.
 //!
-//! What an order consists of, and in which sequence, is the affair of its table ([`protocol::orders`]). The cache keeps the table's
-//! record, has its lines told when the record sends it a message about all of them, and tells the record when every line has answered.
+//! The table of orders ([`protocol::orders`]) decides the steps of an order and their sequence. The cache keeps the
+//! record that the table works on, passes a message for all lines to each of its lines, and tells the record when all
+//! have answered.
 
 use super::Cache;
 use engine::Lane;
@@ -14,21 +16,21 @@ use protocol::{
 };
 use std::collections::VecDeque;
 
-/// The order that a cache carries out, and the markers that it has sent for peers.
+/// The order in progress, and the records of releases that peers have to confirm.
 pub(super) struct OrderDesk {
     controller: Orders,
     line: Line<LINE>,
-    /// The lines that the order is about, as its messages name them.
+    /// The lines that the order is about: `WHOLE` or a page.
     subject: LineAddr,
     log: Log,
-    /// Whether lines are being told.
+    /// Whether this cache's lines are being swept.
     sweeping: bool,
-    /// Answers that have come; they are shown to the record one in a turn.
+    /// Answers not yet delivered to the record; one is delivered per turn.
     heard: VecDeque<Msg<LINE>>,
-    /// Who waits on which wire, if the order is a request.
+    /// The wire that the reply goes to, and the reply, if the order came from a requester.
     reply: Option<(usize, Reply)>,
     markers: Markers,
-    /// For each peer that has released.
+    /// The record of each releasing node: the peers, and others once they release.
     marking: Vec<(Node, Line<LINE>)>,
     marker_log: Log,
 }
@@ -51,14 +53,14 @@ impl OrderDesk {
         }
     }
 
-    /// How many have not answered what they were told to do.
+    /// How many answers to the order are still awaited.
     pub fn awaited(&self) -> u16 {
         self.line.acks
     }
 }
 
 impl Cache {
-    /// Takes an order of a requester; says whether it could.
+    /// Takes an order of a requester; returns whether it was accepted.
     pub(super) fn take_request(
         &mut self,
         port: usize,
@@ -73,7 +75,7 @@ impl Cache {
         Ok(taken)
     }
 
-    /// Takes a message of another cache about all lines that is no answer; says whether it could.
+    /// Takes an order of another cache; returns whether it was accepted.
     pub(super) fn order(&mut self, order: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         if order.kind == Kind::Inval || self.peers.contains(&order.from) {
             self.show_markers(order)?;
@@ -82,7 +84,7 @@ impl Cache {
         self.show_order(order)
     }
 
-    /// Somebody has done what was ordered, or says that what it was told before has arrived.
+    /// Takes an answer to an order, or a peer's confirmation that earlier messages have arrived.
     pub(super) fn heard(&mut self, done: Msg<LINE>) -> Result<(), Box<Impossible>> {
         if done.of.is_some() {
             return self.show_markers(&done);
@@ -91,7 +93,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Goes on with an order; says whether there was something to be done.
+    /// Continues the order in progress; returns whether there was something to do.
     pub(super) fn carry_on_order(&mut self) -> Result<bool, Box<Impossible>> {
         let next = match self.orders.heard.pop_front() {
             Some(done) => done,
@@ -106,13 +108,13 @@ impl Cache {
         Ok(true)
     }
 
-    /// Logical time has been restarted: whatever has been heard of it before counts no more.
+    /// Logical time has restarted: timestamps from before are void.
     pub(super) fn restart_order(&mut self) {
         self.orders.line.stamps = Stamps::ZERO;
         self.orders.heard.iter_mut().for_each(|done| done.stamps = Stamps::ZERO);
     }
 
-    /// One step of the table of orders; says whether it was no stall.
+    /// One step of the table of orders; returns `false` on a stall.
     fn show_order(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         let place = Place { me: self.me, below: self.me, above: self.bank.above() };
         let desk = &mut self.orders;
@@ -137,7 +139,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Has every line told.
+    /// Passes an order to every line it concerns.
     fn sweep(&mut self, order: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         self.orders.sweeping = true;
         self.begin_sweep(order);
@@ -152,7 +154,7 @@ impl Cache {
     /// One step of the table of markers.
     fn show_markers(&mut self, msg: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         let (place, desk, asker) = (Place::new(self.me, self.me), &mut self.orders, Markers::asker(msg));
-        // A peer's release, of which there is a record here, or one of this cache's own.
+        // Record of a peer's release, which exists from the start, or of this cache's own.
         let known = desk.marking.iter().position(|(peer, _)| *peer == asker);
         let number = known.unwrap_or_else(|| {
             desk.marking.push((asker, Line::new(0)));

@@ -1,5 +1,5 @@
-//! What a first-level cache does itself once it holds a line to write: stores that must be performed in order, locks, and atomic
-//! accesses. A store of nothing brings the line.
+//! Accesses that a first-level cache performs itself on a line it may write: in-order stores, locks and atomic
+//! accesses. A store of no bytes fetches the line.
 
 use super::{Cache, NOBODY};
 use crate::{
@@ -11,7 +11,7 @@ use interconnect::Packet;
 use mem::{Access, Atomic, Block, LINE, LineAddr, Reply, Request, RequestId, Seen};
 use protocol::{Impossible, Kind, Msg};
 
-/// An access that waits for its line to be writable here: an atomic one, or a load.
+/// An atomic access, or a load that claims its line, that waits until the line is writable here.
 pub(super) struct Owned {
     pub port: usize,
     pub request: Request,
@@ -19,8 +19,8 @@ pub(super) struct Owned {
 }
 
 impl Cache {
-    /// Performs the next store, or lock, of a requester that wants them in order, if its line can be written; otherwise has the
-    /// line brought. Says whether it did anything.
+    /// Performs the next in-order store or lock of a requester if its line is writable; otherwise fetches the line.
+    /// Returns whether it did anything.
     pub(super) fn in_order(&mut self) -> Result<bool, Box<Impossible>> {
         let mut next = self.top.as_ref().and_then(|top| top.ready.first(&[Lane::Coherence], 0));
         while let Some(port) = next {
@@ -49,7 +49,7 @@ impl Cache {
                 observer.tell(self.place_of(line), Seen::Read(found));
             }
         } else {
-            // Answered here, not by the table: requests for the line that came before may still wait.
+            // Answered here, not by the table: earlier requests for the line may still be waiting.
             if !self.bank.use_line(&Msg::new(NOBODY, self.me, Kind::Store, line, request.data))? {
                 return Ok(false);
             }
@@ -66,8 +66,8 @@ impl Cache {
         Ok(true)
     }
 
-    /// Performs an access that waits for a line which has come and is to go again: while something can't be sent, probes are
-    /// answered before all else, and a line that is taken away before it was used has to be brought again.
+    /// Performs a waiting access whose line is here and wanted by a probe. While an outgoing message is blocked,
+    /// probes go before all else; a line that a probe takes before it was used would have to be fetched again.
     pub(super) fn use_wanted(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(top) = &self.top else { return Ok(false) };
         let probed =
@@ -86,7 +86,7 @@ impl Cache {
         }
     }
 
-    /// Tells the watcher and the observer of a store that has been performed.
+    /// Reports a performed store to the watcher and the observer.
     pub(super) fn performed(&self, id: RequestId, line: LineAddr, written: Block<LINE>) {
         if let Some(watcher) = &self.watcher {
             watcher(id, line, &written);
@@ -96,7 +96,8 @@ impl Cache {
         }
     }
 
-    /// Performs the oldest atomic access, or load that claims its line, if the line can be written; otherwise has it brought.
+    /// Performs the oldest atomic access, or load that claims its line, if the line is writable; otherwise fetches
+    /// it.
     pub(super) fn atomic_owned(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(Owned { port, request, atomic }) = self.owned.front() else { return Ok(false) };
         let (port, request, atomic) = (*port, *request, *atomic);
@@ -125,7 +126,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Has a line brought here to be written, unless something is under way already.
+    /// Fetches a line for writing, unless it has a transaction in flight or messages wait for it.
     fn bring(&mut self, line: LineAddr) -> Result<bool, Box<Impossible>> {
         if self.bank.is_busy(line) {
             return Ok(false);

@@ -10,13 +10,13 @@ use std::{
     rc::Rc,
 };
 
-/// Cycles until a refused request is tried again: `LEAST`, and up to `SPREAD` more from a pseudo-random sequence that is the same in
-/// every run. Without the spread, caches that want one line could keep each other from it for ever.
+/// A refused request is retried after `LEAST` cycles and up to `SPREAD` more, from a pseudo-random sequence that is
+/// identical in every run. Without the spread, caches that want one line could starve each other for ever.
 const LEAST: u64 = 8;
 const SPREAD: u64 = 64;
 
-/// A request that has been refused so often in a row waits for something far away: from then on the delay doubles with every `STEP`
-/// further refusals, `DOUBLINGS` times at most.
+/// A request refused `PATIENT` times in a row waits for a slow transaction elsewhere: from then on its delay doubles
+/// every `STEP` further refusals, at most `DOUBLINGS` times.
 const PATIENT: u32 = 1024;
 const STEP: u32 = 16;
 const DOUBLINGS: u32 = 14;
@@ -24,20 +24,20 @@ const DOUBLINGS: u32 = 14;
 pub(super) struct RetryQueue {
     lines: Rc<Lines>,
     random: Cell<u64>,
-    /// How often the request of a line has been refused in a row. Looked up, never walked.
+    /// How often in a row the request of a line has been refused. Never iterated.
     refusals: RefCell<FxHashMap<LineAddr, u32>>,
     work: EventCount,
 }
 
 #[derive(Default)]
 struct Lines {
-    /// Requests that are not due yet, with their times, in order.
+    /// Requests that are not due yet and the cycles they are due, in order.
     waiting: RefCell<VecDeque<(u64, LineAddr)>>,
     due: RefCell<VecDeque<LineAddr>>,
 }
 
 impl RetryQueue {
-    /// Rings `bell` when something is due. Nothing if the table has no retries.
+    /// Advances `bell` when a request is due. `None` if the table has no retries.
     pub fn new(table: &Table, me: Node, bell: &EventCount, scope: &Scope) -> Option<Self> {
         if !table.capabilities().retries {
             return None;
@@ -61,7 +61,7 @@ impl RetryQueue {
         Some(Self { lines, random: Cell::new(u64::from(me.0)), refusals: RefCell::default(), work })
     }
 
-    /// Has the requests of these lines tried again later.
+    /// Schedules retries for the requests of these lines.
     pub fn add(&self, refused: &mut Vec<LineAddr>, now: u64) {
         if !refused.is_empty() {
             let mut waiting = self.lines.waiting.borrow_mut();
@@ -74,13 +74,13 @@ impl RetryQueue {
         }
     }
 
-    /// These lines have come to rest: nothing of them is refused any more.
+    /// These lines have no transaction in flight any more: their count of refusals starts again.
     pub fn settled(&self, lines: &mut Vec<LineAddr>) {
         let mut refusals = self.refusals.borrow_mut();
         lines.drain(..).for_each(|line| _ = refusals.remove(&line));
     }
 
-    /// How often the delay of a line's request has doubled, now that it has been refused once more.
+    /// Counts one more refusal of the line's request and returns how often its delay has doubled.
     fn doublings(&self, line: LineAddr) -> u32 {
         let mut refusals = self.refusals.borrow_mut();
         let count = refusals.entry(line).or_insert(0);
@@ -88,14 +88,14 @@ impl RetryQueue {
         (count.saturating_sub(PATIENT) / STEP).min(DOUBLINGS)
     }
 
-    /// A number that looks random (a linear congruential generator with Knuth's constants).
+    /// The next number of a linear congruential generator with Knuth's constants.
     fn chance(&self) -> u64 {
         let next = self.random.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.random.set(next);
         next >> 33
     }
 
-    /// A line whose request is to be tried again now.
+    /// The next line whose request is due for a retry.
     pub fn due(&self) -> Option<LineAddr> {
         self.lines.due.borrow_mut().pop_front()
     }

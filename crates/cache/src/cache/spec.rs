@@ -1,4 +1,4 @@
-//! What a cache is made of, and what it does that its protocol does not say.
+//! The parameters of a cache: its bank, and its behaviour outside the protocol's tables.
 
 use crate::bank::BankSpec;
 use interconnect::Wire;
@@ -6,38 +6,38 @@ use mem::{Block, Interleave, LINE, LineAddr, Reply, Request, RequestId};
 use protocol::{Node, Table, roles::Sees};
 use std::rc::Rc;
 
-/// What a cache is made of.
+/// The parameters of a cache.
 #[derive(Clone)]
 pub struct CacheSpec {
     pub bank: BankSpec,
-    /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
+    /// How many protocol steps are kept for the report on an impossible event.
     pub history: usize,
-    /// How many messages it can take in a cycle.
+    /// Messages that the cache can handle per cycle.
     pub ports: usize,
-    /// The table of its orders: what acquires and releases consist of.
+    /// The table of its orders: the steps of an acquire and a release.
     pub orders: &'static Table,
-    /// Those below whom its orders concern; none: all of them.
+    /// The nodes below that its orders are passed to; `None`: all of them.
     pub ordered: Option<Vec<Node>>,
-    /// What those who read are promised: says when a store counts as performed, where the run is checked.
+    /// What the protocol guarantees to readers. In a checked run it decides when a store counts as performed.
     pub sees: Sees,
-    /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
-    /// travels with probes.
+    /// Whether the cache shares wires with caches that send it requests. Its own requests must then not wait behind
+    /// theirs, and travel on the lane of probes.
     pub lifts_requests: bool,
-    /// Whether every acquire of a requester is one of the system: what is held here and below is forgotten.
+    /// Whether every acquire of a requester has system scope: copies held here and below are invalidated.
     pub wide_acquires: bool,
-    /// Whether lines are known by the names of programs: the address space and the virtual address.
+    /// Whether lines are tagged with the address space and the virtual address.
     pub virtual_tags: bool,
-    /// Whether it is counted what reads find here whose requester's TLB did not have the page.
+    /// Whether reads that missed in the requester's TLB are counted by hit, miss and merged.
     pub counts_tlb_misses: bool,
-    /// The memory that gives each line its logical times, where that is not the one below.
+    /// The memory that gives each line its timestamps, if it is not the node below.
     pub memories: Option<Interleave<Node>>,
 }
 
-/// Is told of every store that is performed: its number with the requester, the line and the bytes.
+/// Called for each store performed: its request number, the line and the bytes.
 pub type Watcher = Rc<dyn Fn(RequestId, LineAddr, &Block<LINE>)>;
 
-/// Whether a line is among those to be given up.
+/// Whether a recall of all lines includes this line.
 pub type Recalled = Rc<dyn Fn(LineAddr) -> bool>;
 
-/// Cores and compute units that ask a first-level cache, and the wires to them.
+/// The cores and compute units that use a first-level cache, and the wires to them.
 pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;

@@ -1,9 +1,9 @@
-//! Logical time starts anew where it has run over (`[halcone 3.2.6]`).
+//! Restart of logical time when timestamps overflow (`[halcone 3.2.6]`).
 //!
-//! A home whose times have come to their end starts anew by itself and tells the caches over it, behind all answers from before; they forget every
-//! lease and tell the caches over them in turn. So to each cache whatever it is answered is from before or from after, and
-//! copies that are still read meanwhile are read before, in logical time. Only requests can be late: those that carry times from before
-//! forget them on arrival.
+//! A home whose timestamps overflow restarts its time by itself and tells the caches above, in order behind all
+//! earlier answers. They drop every lease and tell the caches above them in turn. So every answer that a cache
+//! receives is clearly from before or after the restart, and copies read in the meantime count as read before it in
+//! logical time. Only requests can arrive late: timestamps from before the restart are dropped on arrival.
 
 use super::{Cache, NOBODY};
 use engine::Lane;
@@ -12,7 +12,8 @@ use mem::{Block, LINE, LineAddr, Request, Stamp, era_and_time, stamp_of};
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
 
 impl Cache {
-    /// Logical time has started anew at a memory, says the one below. Others may have said so before, or will, of other lines of that memory.
+    /// The node `below` reports that the logical time of `memory` has restarted. Other nodes below report it too, for
+    /// their own lines of that memory.
     pub(super) fn start_anew(&mut self, below: Node, memory: Node) -> Result<(), Box<Impossible>> {
         self.bank.start_anew(NOBODY)?;
         for packet in self.atomics.iter_mut().chain(&mut self.away).chain(&mut self.returning) {
@@ -31,32 +32,33 @@ impl Cache {
         Ok(())
     }
 
-    /// Tells a line's home that it was evicted. The lease on which it was held is of the home's present only if that has not started anew since.
+    /// Tells a line's home of its eviction. The packet carries the home's era: a lease from before a restart is void.
     pub(super) fn tell_evicted(&self, msg: Msg<LINE>) {
         let era = self.eras.get(&(msg.to, msg.to)).copied().unwrap_or(0);
         self.to.to(msg.to).send(Lane::Request, Packet { era, ..self.packet(msg) }, HEADER);
     }
 
-    /// A time of this cache for whoever checks the run. The memory of a line says when it was written, so its beginnings count, and no other's.
+    /// A time of this cache for the golden image, with the era of the memory that gives the line its timestamps.
     pub(super) fn seen_at(&self, line: LineAddr, time: u32) -> Stamp {
         let place = (*self.homes.of(line.0), *self.memories.of(line.0));
         stamp_of(self.eras.get(&place).copied().unwrap_or(0), time)
     }
 
-    /// A request as of this cache's time; `None` if its requester has heard of a new beginning that this cache has yet to hear of.
+    /// A request in this cache's era; `None` if the requester has heard of a restart that this cache has not heard of
+    /// yet.
     pub(super) fn in_our_time(&self, request: Request) -> Option<Request> {
         let (era, time) = era_and_time(request.stamp);
         let time = if era == self.to.era { time } else { 0 };
         (era <= self.to.era).then_some(Request { stamp: time.into(), ..request })
     }
 
-    /// A message from above as of this cache's time.
+    /// A message from above in this cache's era.
     pub(super) fn of_our_time(&self, packet: &Packet) -> Msg<LINE> {
         of_era(packet, self.to.era)
     }
 }
 
-/// A request, without its times if they are from before time started anew.
+/// A message, without its timestamps if they are from another era.
 fn of_era(packet: &Packet, era: u32) -> Msg<LINE> {
     let stamps = if packet.era == era { packet.msg.stamps } else { Stamps::ZERO };
     Msg { stamps, ..packet.msg }

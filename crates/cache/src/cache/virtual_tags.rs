@@ -1,12 +1,13 @@
-//! Caches that know lines by the names of programs: a tag is the number of the address space and the virtual address
-//! (`[vcache 4.1]`).
+//! Virtual caches: a tag is the number of the address space and the virtual address (`[vcache 4.1]`).
 //!
-//! A first-level cache makes the tag of a request; below, protocols speak of tags as they would of addresses, down to the forward-backward table
-//! (`vm::Fbt`), which knows places in memory. That table has pages given up: lines of a second-level cache one by one, and a page of all first-level
-//! caches. A first-level cache counts the lines of each page that it holds or awaits (the invalidation filter): if there is one of the page, it
-//! forgets everything (`[vcache 4.2]`). A line that is on its way is answered and not kept.
+//! A first-level cache forms the tag of a request. Below it, protocols use tags in place of addresses, down to the
+//! forward-backward table (`vm::Fbt`), which translates them to physical addresses. To remove a page, that table
+//! recalls its lines from the second-level cache one by one and sends the page to all first-level caches. A
+//! first-level cache that holds or awaits a line of the page invalidates all its lines (the invalidation filter,
+//! `[vcache 4.2]`). A line in flight at that time is used to answer the waiting requests and not kept.
 //!
-//! What requesters know of places in memory is kept beside: for those who check the run, and for walks of flat latency.
+//! The physical addresses that requesters know are kept alongside, for the golden image and for walks of flat
+//! latency.
 
 use super::{Cache, NOBODY};
 use crate::front;
@@ -16,18 +17,18 @@ use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request};
 use protocol::{Impossible, Kind, Msg, concerns};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Above the bits of a virtual address, the number of its address space.
+/// The address space number starts at this bit, above the bits of a virtual address.
 const SPACE: u32 = 48;
 
-/// What a cache with such tags keeps beside its lines.
+/// State of a virtual cache beside its lines.
 pub(super) struct VirtualTags {
-    /// The page of memory of each page that was asked for. Looked up, never walked.
+    /// The physical page of each virtual page that was requested. Never iterated.
     frames: FxHashMap<u64, u64>,
-    /// Lines that are on their way and must not be kept. Looked up, never walked.
+    /// Lines in flight that must not be kept. Never iterated.
     unwanted: FxHashSet<LineAddr>,
-    /// The line that has just come and is answered without being kept.
+    /// The line that has just come and is used for answers without being kept.
     once: Option<LineAddr>,
-    /// Recalls of lines that have something under way.
+    /// Recalls of lines that have a transaction in flight.
     recalls: Vec<Msg<LINE>>,
     /// Notices of lines that went because all are to be forgotten, until that is over.
     swept: Option<Vec<Msg<LINE>>>,
@@ -50,7 +51,7 @@ impl VirtualTags {
 }
 
 impl Cache {
-    /// A request under the name by which this cache knows its line.
+    /// The request with its line's tag as the address.
     pub(super) fn tagged(&mut self, request: Request) -> Request {
         let Some(tags) = &mut self.tags else { return request };
         if matches!(request.access, Access::Invalidate | Access::Flush) {
@@ -63,27 +64,27 @@ impl Cache {
         Request { phys: Some(PhysAddr(tag)), ..request }
     }
 
-    /// Where memory has a line, as its requesters know.
+    /// The line's physical address, if a requester gave it; otherwise the tag.
     pub(super) fn place_of(&self, line: LineAddr) -> LineAddr {
         let frame = self.tags.as_ref().and_then(|tags| tags.frames.get(&(line.0 / PAGE)));
         frame.map_or(line, |frame| LineAddr(frame + line.0 % PAGE))
     }
 
-    /// A message with what is known beside it.
+    /// A message as a packet, with the physical page and whether the receiver must not keep the line.
     pub(super) fn packet(&self, msg: Msg<LINE>) -> Packet {
         let Some(tags) = &self.tags else { return msg.into() };
         let frame = tags.frames.get(&(msg.line.0 / PAGE)).copied().map(PhysAddr);
         Packet { frame, once: msg.kind == Kind::Data && tags.once == Some(msg.line), ..msg.into() }
     }
 
-    /// Notes what is known beside a message.
+    /// Records the physical page that came with a message.
     pub(super) fn note(&mut self, packet: &Packet) {
         if let (Some(tags), Some(frame)) = (&mut self.tags, packet.frame) {
             tags.frames.insert(packet.msg.line.0 / PAGE, frame.0);
         }
     }
 
-    /// A line has come: whether it must go again as soon as those who wait have been answered.
+    /// A line has come: evicts it again if it must not be kept, after the requests that waited have been answered.
     pub(super) fn came(&mut self, packet: &Packet) -> Result<(), Box<Impossible>> {
         let Some(tags) = &mut self.tags else { return Ok(()) };
         if packet.msg.kind != Kind::Data {
@@ -97,7 +98,7 @@ impl Cache {
         Ok(())
     }
 
-    /// What was answered once has been sent.
+    /// The answers from a line that is not kept have been sent.
     pub(super) fn answered_once(&mut self) {
         if let Some(tags) = &mut self.tags {
             tags.once = None;
@@ -132,9 +133,11 @@ impl Cache {
         }
     }
 
-    /// The table below wants a line back: at once, or when what is under way has come to its end.
+    /// The forward-backward table recalls a line: it is given up now or, if it has a transaction in flight, after
+    /// that.
     pub(super) fn recall(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
-        // A line that was brought for an atomic access goes when that has been performed, or it would be brought again and again.
+        // An atomic access that the line was fetched for is performed first; otherwise it would be fetched again and
+        // again.
         while self.atomics.front().is_some_and(|packet| packet.msg.line == msg.line) && self.atomic(false)? {}
         if !self.bank.at_once(&msg)?
             && let Some(tags) = &mut self.tags
@@ -144,7 +147,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Carries out what it can of what the table below wants; says whether there was something. None of this waits for anything that is asked below.
+    /// Carries out recalls and page removals of the forward-backward table; returns whether there was something to
+    /// do. None of them waits for a request to below.
     pub(super) fn obey_table(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(tags) = &mut self.tags else { return Ok(false) };
         let mut did = false;
@@ -165,7 +169,8 @@ impl Cache {
         Ok(self.answer_page_order() || self.top.is_some() && self.forget_page()? || did)
     }
 
-    /// Answers an order of a driver about a page of memory, if one has come: the table below has had such lines given up.
+    /// Answers a driver's order about a physical page, if one has come: the forward-backward table has already had
+    /// its lines given up.
     fn answer_page_order(&self) -> bool {
         let Some(top) = &self.top else { return false };
         let is_order = |request: &Request| matches!(request.access, Access::Invalidate | Access::Flush);
@@ -177,7 +182,7 @@ impl Cache {
         true
     }
 
-    /// Takes word that a page goes, if it has come.
+    /// Takes the removal of a page, if one has come.
     fn forget_page(&mut self) -> Result<bool, Box<Impossible>> {
         let is_word = |packet: &Packet| packet.msg.kind == Kind::Inval && is_order(packet.msg.line);
         let word = |inlet: &Inlet<Packet>| inlet.front(Lane::Coherence).map(|packet| *packet).filter(is_word).is_some();
@@ -191,7 +196,8 @@ impl Cache {
             if self.bank.at_once(&evict)? {
                 continue;
             }
-            // Bytes that were written through have been given up here; a line that has been asked for is not here yet.
+            // The eviction stalled. A line that awaits data must not be kept when it comes. A line that only awaits
+            // acknowledgements of bytes written through holds none of them any more.
             if concerns(page, line)
                 && self.bank.awaits_data(line)
                 && let Some(tags) = &mut self.tags

@@ -1,4 +1,4 @@
-//! The commands from outside: what they print, write and refuse.
+//! The commands from outside: what they print, write and reject.
 
 mod cc;
 mod disasm;
@@ -7,5 +7,6 @@ mod opencl;
 mod repro;
 mod run;
 mod support;
+mod sweep;
 mod systems;
 mod workloads;

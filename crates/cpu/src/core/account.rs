@@ -1,9 +1,9 @@
-//! Where each cycle of a core went, and what is counted.
+//! Attributes each cycle of a core to one cause, and counts events.
 //!
-//! As in the paper (`[giles 3.2.2]`), the reorder buffer tells: if nothing enters it and nothing leaves it
-//! because a load at its head waits for memory, that is a read stall; because stores wait for memory, a write
-//! stall. The paper asks for the buffer to be full; here it may also be another queue that is, or fetch that waits for the same
-//! load. Nothing in it, and nothing to come, is a fetch stall. Every cycle has one reason, so that they add up.
+//! As in the paper (`[giles 3.2.2]`), the reorder buffer decides. If nothing enters or leaves it because the load at
+//! its head waits for memory, the cycle is a read stall; because stores wait for memory, a write stall. The paper
+//! requires a full buffer; here another queue may be full instead, or fetch may wait for the same load. An empty buffer
+//! with no other cause is a fetch stall. Every cycle has exactly one cause, so that they add up.
 
 use super::{
     op::{Kind, State},
@@ -11,7 +11,7 @@ use super::{
 };
 use engine::{Counter, Level, Phases, Scope};
 
-/// The reasons; of several threads the first in this order counts.
+/// The causes. If several threads have different causes, the first in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Busy,
@@ -38,8 +38,8 @@ impl Account {
         Self { phases, phase: Phase::Idle, rob: scope.level("rob"), in_rob: 0 }
     }
 
-    /// What this cycle, and those that follow until the next call, are spent on; `moved` says whether the reorder buffer
-    /// has taken something or let something go.
+    /// Attributes this cycle and those until the next call. `moved` means that an entry has entered or left the reorder
+    /// buffer.
     pub fn cycle(&mut self, threads: &[Thread], moved: bool) {
         let phase = match threads {
             _ if moved => Phase::Busy,
@@ -58,7 +58,7 @@ impl Account {
     }
 }
 
-/// What holds up a thread.
+/// What blocks a thread.
 fn reason(thread: &Thread) -> Phase {
     if thread.committed < thread.dispatched {
         let head = thread.op(thread.committed);
@@ -79,25 +79,25 @@ fn reason(thread: &Thread) -> Phase {
     }
 }
 
-/// What is counted.
+/// The counters of a core.
 pub struct Counts {
-    /// Instructions and micro-operations that were committed.
+    /// Committed instructions and micro-operations.
     pub instructions: Counter,
     pub micro_ops: Counter,
     pub branches: Counter,
-    /// Branches predicted wrong, and those whose target was found by decoding them.
+    /// Mispredicted branches by kind, and branches whose target was only known after decoding.
     pub directions: Counter,
     pub targets: Counter,
     pub returns: Counter,
     pub misfetches: Counter,
-    /// Lines loaded from; of these, those that an older store gave, and those that had to wait for one to be performed.
+    /// Lines loaded from. Of these: forwarded from an older store; blocked until an older store was performed.
     pub loads: Counter,
     pub forwards: Counter,
     pub blocked: Counter,
     pub stores: Counter,
     pub prefetches: Counter,
     pub code_lines: Counter,
-    /// Times fetch waited for everything before, for a lock, for a line, for the kernel.
+    /// How often fetch waited: for a drain, a lock, a missing line, the kernel.
     pub drains: Counter,
     pub locks: Counter,
     pub missing: Counter,

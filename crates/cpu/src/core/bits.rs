@@ -1,9 +1,9 @@
-//! A set of places in a ring.
+//! A bit set over the places of a ring.
 
 pub struct Bits(Box<[u64]>);
 
 impl Bits {
-    /// For so many places, a multiple of 64.
+    /// An empty set over `places` places, a multiple of 64.
     pub fn new(places: usize) -> Self {
         Self(vec![0; places / 64].into_boxed_slice())
     }
@@ -16,7 +16,7 @@ impl Bits {
         self.0[place / 64] &= !(1 << (place % 64));
     }
 
-    /// The first number from `first` on, and before `end`, whose place is in the set.
+    /// The first number from `first` to `end` (exclusive) whose place is in the set.
     pub fn next(&self, mut first: u64, end: u64) -> Option<u64> {
         let last_word = self.0.len() - 1;
         while first < end {

@@ -1,16 +1,16 @@
-//! Lines of code that a hardware thread has at hand or has asked for.
+//! Code lines that a hardware thread has buffered or requested.
 //!
-//! Fetch runs ahead of the cache: instructions enter the fetch queue with the number of the line they lie in, and are
-//! decoded when that line has come. The lines used last are kept, so that a loop does not ask for its own again.
+//! Fetch runs ahead of the cache: instructions enter the fetch queue with the number of their line, and are decoded
+//! when that line has arrived. The lines used last are kept, so that a loop does not request its own lines again.
 
 use std::collections::VecDeque;
 
 pub struct CodeLines {
-    /// Lines and the numbers under which they were asked for; the last used first.
+    /// Lines and the numbers of their requests; the last used first.
     buffers: Vec<(u64, u64)>,
-    /// How many are kept.
+    /// Maximum number of buffered lines.
     kept: usize,
-    /// Whether the lines from number `first` on have come. All before have.
+    /// Whether the lines from number `first` on have arrived. All earlier ones have.
     first: u64,
     here: VecDeque<bool>,
 }
@@ -20,7 +20,7 @@ impl CodeLines {
         Self { buffers: Vec::with_capacity(kept + 1), kept, first: 0, here: VecDeque::new() }
     }
 
-    /// The number of a line that is needed, and whether it has to be asked for under this number.
+    /// The number of a needed line, and whether the caller must request it under this number.
     pub fn need(&mut self, line: u64) -> (u64, bool) {
         if let Some((_, number)) = self.buffers.first().filter(|(last, _)| *last == line) {
             return (*number, false);
@@ -36,7 +36,7 @@ impl CodeLines {
         (number, true)
     }
 
-    /// A line has come.
+    /// Records that a line has arrived.
     pub fn came(&mut self, number: u64) {
         self.here[(number - self.first) as usize] = true;
         while self.here.front() == Some(&true) {
@@ -45,7 +45,7 @@ impl CodeLines {
         }
     }
 
-    /// Whether a line has come.
+    /// Whether a line has arrived.
     pub fn is_here(&self, number: u64) -> bool {
         number < self.first || self.here[(number - self.first) as usize]
     }

@@ -1,7 +1,7 @@
-//! Commit: results become final in the order of the program.
+//! Commit: results become final in program order.
 //!
-//! A store that is committed is sent to the cache and keeps its place in the queue of stores until it has been performed there;
-//! the cache performs stores in the order in which they are sent, so none has to wait for the one before.
+//! A committed store is sent to the cache and keeps its place in the store queue until it has been performed. The cache
+//! performs stores in the order in which they are sent, so a store need not wait for the reply to the one before.
 
 use super::{
     Pipeline,
@@ -45,7 +45,7 @@ impl Pipeline {
         }
     }
 
-    /// Sends what is committed.
+    /// Sends the committed stores.
     pub(super) fn send_stores(&mut self, t: usize, now: u64) {
         if self.is_locked_out(t) {
             return;
@@ -59,16 +59,16 @@ impl Pipeline {
         }
     }
 
-    /// Whether another thread holds lines.
+    /// Whether another thread holds locked lines.
     pub(super) fn is_locked_out(&self, t: usize) -> bool {
         self.lock.is_some_and(|(holder, _)| holder != t)
     }
 
-    /// A random delay, if there are any.
+    /// A random delay, if the core has jitter.
     pub(super) fn delay(&mut self) -> Option<u64> {
         let most = self.spec.jitter?.most.0;
         let random = self.random.as_mut()?;
-        // Most things are not delayed: what is can then fall behind them.
+        // Most accesses are not delayed, so that a delayed one can fall behind them.
         let delayed = random.next_u32().is_multiple_of(4);
         Some(if delayed { random.next_u64() % (most + 1) } else { 0 })
     }

@@ -1,4 +1,4 @@
-//! Decode and dispatch: instructions become micro-operations in the queues of the core.
+//! Decode and dispatch: instructions are split into micro-operations, which enter the queues of the core.
 
 use super::{
     Pipeline,
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl Pipeline {
-    /// Instructions whose lines have come leave the fetch queue.
+    /// Moves instructions whose code lines have arrived out of the fetch queue.
     pub(super) fn decode(&mut self, now: u64) {
         let mut left = self.spec.decode_width;
         for t in self.turns(now) {
@@ -31,7 +31,7 @@ impl Pipeline {
         }
     }
 
-    /// Micro-operations enter the reorder buffer and the other queues that they need a place in.
+    /// Moves micro-operations into the reorder buffer and the other queues they need.
     pub(super) fn dispatch(&mut self, now: u64) {
         let mut left = self.spec.dispatch_width;
         for t in self.turns(now) {
@@ -52,7 +52,8 @@ impl Pipeline {
 }
 
 impl Thread {
-    /// Whether there is room. What needs more than there is gets a queue of its own when that is empty.
+    /// Whether all resources are available. A micro-operation that needs more than a queue or register file has may use
+    /// it when it is empty.
     fn fits(&mut self, op: &Op, shares: &Shares) -> bool {
         if self.dispatched - self.committed >= shares.rob || self.issue_queue >= shares.issue_queue {
             return false;

@@ -1,8 +1,8 @@
-//! Fetch: the program executes instructions, here they enter the core.
+//! Fetch: takes executed instructions from the program into the core.
 //!
-//! One thread a cycle fetches up to a width of instructions from one line of code. Fetch waits where the program says so, and
-//! from a branch that was predicted wrong until that has been executed: the wrong path takes the time it takes, and is
-//! not run. Lines are asked for as they are needed; decode waits for them.
+//! Each cycle one thread fetches up to `fetch_width` instructions from one code line. Fetch waits where the program
+//! says so, and from a mispredicted branch until that branch has been executed: the wrong path costs this time, but is
+//! not executed. Code lines are requested as they are needed; decode waits for them.
 
 use super::{
     Pipeline, around,
@@ -22,14 +22,14 @@ use x86::trace::Branch;
 const LINE_BYTES: Bytes = Bytes(LINE as u64);
 
 impl Pipeline {
-    /// The bell has rung so often.
+    /// Fetches for the first thread that can. `rung` is the count of the bell.
     pub(super) fn fetch(&mut self, rung: u64, now: u64, time: Time) {
         let count = self.threads.len();
         for t in around(self.fetch_turn, count) {
             if let Front::System(until) = self.threads[t].front
                 && until <= now
             {
-                // The kernel is done; fetch goes on when what it stored has been performed.
+                // The kernel is done; fetch continues when its stores have been performed.
                 self.threads[t].front = Front::Drain;
             }
             if self.threads[t].front == Front::Turn && !self.is_locked_out(t) {
@@ -55,7 +55,7 @@ impl Pipeline {
         goes_on && thread.fetch_queue.len() < self.shares.fetch_queue && thread.has_room()
     }
 
-    /// Fetches for a thread and says whether anything was executed: if not, another may.
+    /// Fetches for a thread. Returns whether any instruction was executed; if not, another thread may fetch.
     fn fetch_group(&mut self, t: usize, rung: u64, now: u64, time: Time) -> bool {
         let mut line = None;
         self.threads[t].front = Front::From(now);
@@ -94,7 +94,7 @@ impl Pipeline {
         line.is_some()
     }
 
-    /// Fetch can't go on with the next instruction.
+    /// Sets what fetch waits for, as the next instruction can't be executed now.
     fn wait(&mut self, t: usize, fetched: Fetch, rung: u64, now: u64) {
         self.active |= !matches!(fetched, Fetch::Idle | Fetch::Waiting);
         let front = match fetched {
@@ -128,7 +128,7 @@ impl Pipeline {
                         self.ask_to_write(t, to.virt, to.line);
                     }
                 }
-                // They are sent when the kernel is done; their lines have been asked for while it works.
+                // The stores are sent when the kernel is done; their lines are requested meanwhile.
                 self.threads[t].send_from = now + cycles;
                 Front::System(now + cycles)
             }
@@ -147,7 +147,7 @@ impl Pipeline {
         }
     }
 
-    /// Asks for the line that the thread wants to hold.
+    /// Requests the line that the thread wants to lock.
     fn lock_last(&mut self, t: usize) {
         if let Some((virt, line)) = self.threads[t].locked.last().copied() {
             self.lock = Some((t, u64::MAX));
@@ -158,7 +158,7 @@ impl Pipeline {
         }
     }
 
-    /// Lines that are held and that the instruction does not store to are let go by an empty store, as part of it.
+    /// Adds an empty store to the instruction for each locked line that it does not store to, which unlocks the line.
     fn let_go_by_store(&mut self, t: usize) {
         for (virt, phys) in std::mem::take(&mut self.threads[t].locked) {
             let stores = |touch: &crate::Touch| touch.store && touch.phys.align_down(LINE_BYTES) == phys;
@@ -169,7 +169,7 @@ impl Pipeline {
         }
     }
 
-    /// Lets lines go that are held for an instruction which will not be executed.
+    /// Unlocks the lines of an instruction that will not be executed.
     fn let_go(&mut self, t: usize, now: u64) {
         if self.threads[t].locked.is_empty() {
             return;
@@ -181,7 +181,7 @@ impl Pipeline {
         self.send_stores(t, now);
     }
 
-    /// Puts the instruction into the fetch queue and asks for the lines it lies in.
+    /// Requests the code lines of the instruction that was added to the fetch queue.
     fn ask_for_code(&mut self, t: usize) {
         let Executed { rip, code, .. } = self.executed;
         let end = code.offset_in(LINE_BYTES).0 + u64::from(self.executed.outline.length);
@@ -195,7 +195,7 @@ impl Pipeline {
             }
         }
         let mut lines = [number; 2];
-        // What lies in another page can't be asked for here; the next instruction does.
+        // A line in another page can't be requested here; the next instruction does that.
         let next = following(first);
         if end > LINE_BYTES.0 && !next.line.0.is_multiple_of(PAGE) {
             lines[1] = self.need_code(t, next);
@@ -225,7 +225,7 @@ impl Pipeline {
         self.in_flight += 1;
     }
 
-    /// Whether fetch can go on behind the instruction. `last` is the number of its last micro-operation.
+    /// Whether fetch can continue behind the instruction. `last` is the number of its last micro-operation.
     fn predict(&mut self, t: usize, last: u64) -> bool {
         let Executed { ref outline, rip, next, taken, .. } = self.executed;
         let branch = outline.branch;

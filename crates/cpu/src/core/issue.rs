@@ -1,4 +1,5 @@
-//! Issue and write-back: the oldest micro-operations that have their inputs get units; results wake those who wait for them.
+//! Issue and write-back: the oldest ready micro-operations are issued to units; results wake the micro-operations that
+//! wait for them.
 
 use super::{
     Pipeline,
@@ -30,7 +31,7 @@ impl Pipeline {
         }
     }
 
-    /// Units are done.
+    /// Processes the micro-operations whose units finish in this cycle.
     pub(super) fn write_back(&mut self, now: u64) {
         let mut due = std::mem::take(&mut self.due);
         self.wheel.take(now, &mut due);
@@ -59,7 +60,7 @@ impl Pipeline {
         self.due = due;
     }
 
-    /// A result is there.
+    /// Marks a result as available.
     pub(super) fn complete(&mut self, t: usize, number: u64, now: u64) {
         let mut again = std::mem::take(&mut self.again);
         let thread = &mut self.threads[t];

@@ -1,8 +1,8 @@
-//! Loads and stores.
+//! The timing of loads and stores.
 //!
-//! A load looks among the older stores of its thread first: the youngest that overlaps it gives it its bytes if it has all of
-//! them, as soon as it has them itself; otherwise the load waits until that store has been performed. What instructions load
-//! was settled when they were executed; this is about time.
+//! A load first searches the older stores of its thread. If the youngest that overlaps it covers all its bytes, that
+//! store forwards them as soon as its value is available. If it covers only some, the load waits until the store has
+//! been performed. The values of loads are known from the execution of the program; this module only models time.
 
 use super::{
     Pipeline,
@@ -13,12 +13,12 @@ use engine::Lane;
 use interconnect::HEADER;
 use mem::{Access, Asid, Block, LINE, Mask, PhysAddr, Request, RequestId, Scope, VirtAddr};
 
-/// What an answer is for; the number under which a request travels says so.
+/// The purpose of a request. It is encoded in the request's number, so that the reply carries it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum For {
-    /// A load's micro-operation.
+    /// A load micro-operation.
     Load(u64),
-    /// The oldest store.
+    /// The oldest store in flight.
     Store,
     Prefetch,
     /// Fetch, which waits for a lock or for a line to load from.
@@ -54,19 +54,19 @@ impl For {
     }
 }
 
-/// The hardware thread of its core that a request, or the answer to it, belongs to.
+/// The hardware thread of a request or reply.
 pub fn thread_of(id: RequestId) -> usize {
     For::of(id).1
 }
 
-/// Where a load finds its bytes.
+/// Where a load gets its bytes.
 enum Source {
     Memory,
-    /// An older store has them all.
+    /// An older store covers all of them.
     Store,
-    /// An older store will, when this micro-operation brings them.
+    /// An older store covers all of them, but its value is not available before this micro-operation.
     Later(u64),
-    /// An older store has some of them: it must be performed first.
+    /// An older store covers some of them: it must be performed first.
     Performed(u64),
 }
 
@@ -113,7 +113,7 @@ impl Pipeline {
         }
     }
 
-    /// A load knows its address.
+    /// Starts the access of a load whose address is known.
     pub(super) fn access(&mut self, t: usize, number: u64, now: u64) {
         let thread = &mut self.threads[t];
         if self.spec.wait_for_addresses && thread.is_unaddressed_before(number) {
@@ -153,14 +153,14 @@ impl Pipeline {
         }
     }
 
-    /// Loads that waited for addresses look again.
+    /// Retries the loads that waited for addresses of older stores.
     pub(super) fn retry_held(&mut self, t: usize, now: u64) {
         for load in std::mem::take(&mut self.threads[t].held) {
             self.access(t, load, now);
         }
     }
 
-    /// Asks for the lines of a store whose address has been found, unless an older store has.
+    /// Requests the lines of a store whose address is known, unless an older store has requested them.
     pub(super) fn prefetch(&mut self, t: usize, number: u64) {
         if !self.spec.store_prefetch {
             return;
@@ -179,14 +179,14 @@ impl Pipeline {
         }
     }
 
-    /// Asks for a line that will be stored to.
+    /// Requests a line for a later store.
     pub(super) fn ask_to_write(&mut self, t: usize, virt: VirtAddr, line: PhysAddr) {
         self.counts.prefetches.increment();
         let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE });
         self.request(Lane::Request, id, Access::Store, line, Block::EMPTY);
     }
 
-    /// Sends the oldest store that was not sent.
+    /// Sends the oldest store that has not been sent.
     pub(super) fn send_store(&mut self, t: usize) {
         let thread = &mut self.threads[t];
         let Store { virt, line, data, .. } = *thread.stores.get(thread.stores_sent);
@@ -197,7 +197,7 @@ impl Pipeline {
         self.request(Lane::Coherence, id, Access::Store, line, data);
     }
 
-    /// Stores that no micro-operation brings: the kernel's, and those that only let a line go.
+    /// Adds a store without a micro-operation: one of the kernel, or an empty one that only unlocks a line.
     pub(super) fn store_at_once(&mut self, t: usize, virt: VirtAddr, line: PhysAddr, data: Block<LINE>, parts: u16) {
         let thread = &mut self.threads[t];
         thread.push_store(Store { virt, line, data, parts, op: 0, ready: true, prefetched: true });
@@ -205,7 +205,7 @@ impl Pipeline {
         thread.stores_committed += 1;
     }
 
-    /// The oldest store has been performed.
+    /// Handles the completion of the oldest store.
     fn performed(&mut self, t: usize, now: u64) {
         let thread = &mut self.threads[t];
         let number = thread.stores.first();
@@ -216,7 +216,7 @@ impl Pipeline {
         let mut program = self.program.borrow_mut();
         (0..store.parts).for_each(|_| program.performed(t));
         drop(program);
-        // Few wait at any time.
+        // A linear search: few loads are blocked at any time.
         while let Some(place) = self.threads[t].blocked.iter().position(|(waits_for, _)| *waits_for == number) {
             let (_, load) = self.threads[t].blocked.remove(place);
             self.access(t, load, now);
@@ -245,7 +245,7 @@ impl Thread {
         Source::Memory
     }
 
-    /// The value of a store has come to the queue.
+    /// Marks the value of a store as available in the queue.
     pub(super) fn value_is_there(&mut self, number: u64) {
         let Op { first_touch, touches, .. } = *self.op(number);
         (first_touch..first_touch + u64::from(touches)).for_each(|touch| self.stores.get_mut(touch).ready = true);

@@ -1,11 +1,12 @@
 //! The core: six stages over a program and two caches.
 //!
-//! One context runs all of it, a cycle at a time while anything gets on, and sleeps otherwise: until a unit is done, or until
-//! an answer comes. Within a cycle the stages run from the back to the front, so that nothing passes two of them at once:
-//! `commit.rs`, then answers and results come in (write-back) and the next are issued (`issue.rs`), `dispatch.rs` with decode,
-//! `fetch.rs` with `split.rs`. `memory.rs` has loads and stores, `account.rs` says where each cycle went.
+//! One context runs the whole core, cycle by cycle while anything makes progress. Otherwise it sleeps until a unit
+//! finishes or a reply arrives. Within a cycle the stages run from back to front, so that nothing passes two stages at
+//! once: commit (`commit.rs`), write-back of replies and results and issue (`issue.rs`), dispatch and decode
+//! (`dispatch.rs`), fetch (`fetch.rs`, `split.rs`). `memory.rs` models loads and stores, `account.rs` attributes each
+//! cycle to a cause.
 //!
-//! Left out: wrong paths (they would touch caches), limits on write-back, moves that take no unit because they are renamed.
+//! Left out: wrong paths (which would touch caches), limits on write-back, moves that are eliminated by renaming.
 
 mod account;
 mod bits;
@@ -35,15 +36,15 @@ use units::{Units, Wheel};
 /// An out-of-order core.
 pub struct Core {
     pipeline: Pipeline,
-    /// Rung when an idle thread has something to run, and for a core of which a thread is idle also when an answer comes.
+    /// Rung when an idle thread has work. While a thread of the core is idle, replies ring it too.
     bell: EventCount,
-    /// Rung when an answer comes to a core that has no idle threads.
+    /// Advanced when a reply arrives, while no thread is idle.
     answers: EventCount,
-    /// Which of the two answers ring.
+    /// Whether replies ring `bell` or `answers`.
     rings_bell: bool,
 }
 
-/// For so many cycles at most a core says nothing while it waits for a time that is known.
+/// The longest time, in cycles, for which a core with a known next event goes without reporting progress.
 const LONGEST: u64 = 100_000;
 
 /// The running core.
@@ -58,35 +59,36 @@ struct Pipeline {
     wheel: Wheel,
     predictor: Predictor,
     random: Option<Pcg64Mcg>,
-    /// Requests that have not been answered.
+    /// Requests without a reply.
     in_flight: usize,
-    /// The thread that holds lines for an atomic access; others neither lock nor store meanwhile, as the cache can't tell
-    /// threads apart. Once it has been executed: until which of its stores has been performed.
+    /// The thread that holds locked lines for an atomic access. Other threads neither lock nor store meanwhile, because
+    /// the cache can't distinguish threads. Once the access has been executed: the store after whose completion the
+    /// lock ends.
     lock: Option<(usize, u64)>,
-    /// Whose turn it is to fetch.
+    /// The thread whose turn it is to fetch.
     fetch_turn: usize,
     account: Account,
     counts: Counts,
-    /// Whether anything got on in this cycle.
+    /// Whether anything made progress in this cycle.
     active: bool,
     committed_now: bool,
     /// Whether a store was sent in this cycle.
     stored_now: bool,
-    /// Whether an answer came in this cycle.
+    /// Whether a reply arrived in this cycle.
     answered_now: bool,
     dispatched_now: bool,
-    // Kept for their room.
+    // Buffers, kept to reuse their allocations.
     executed: Executed,
     due: Vec<(u8, u64)>,
     again: Vec<u64>,
 }
 
 impl Core {
-    /// Builds a core at `scope`, with so many hardware threads, between the caches of data and code. The bell is to be rung
-    /// when a thread that was idle has something to run.
+    /// Builds a core at `scope`, with `threads` hardware threads, between the data cache and the instruction cache. The
+    /// bell must be rung when a thread that was idle has work.
     ///
-    /// Loads travel in the lane of requests and are answered in any order, stores and locks in the lane of coherence
-    /// and are performed and answered in theirs. An empty store in the lane of requests asks for a line to store to.
+    /// Loads travel in the request lane and are answered in any order. Stores and locks travel in the coherence lane
+    /// and are performed and answered in order. An empty store in the request lane prefetches a line for a store.
     ///
     /// # Panics
     /// If [`CoreSpec::check`] refuses the spec.
@@ -138,7 +140,7 @@ impl Core {
         Self { pipeline, bell, answers, rings_bell: false }
     }
 
-    /// Runs as long as the simulation does.
+    /// Runs until the end of the simulation.
     pub async fn run(mut self, cx: Context) {
         loop {
             let now = cx.now().0;
@@ -154,7 +156,7 @@ impl Core {
             let until = self.pipeline.next_time(now).map(|cycle| cycle.min(now + LONGEST));
             self.listen(self.pipeline.has_idle());
             match until {
-                // Nobody can say anything before.
+                // No event can come before that cycle.
                 Some(cycle) if self.pipeline.in_flight == 0 && !self.rings_bell => cx.pause(cycle - now).await,
                 Some(cycle) if self.rings_bell => _ = self.bell.wait_for(rung + 1, cycle - now).await,
                 Some(cycle) => _ = self.answers.wait_for(answered + 1, cycle - now).await,
@@ -169,7 +171,7 @@ impl Core {
         }
     }
 
-    /// From now on answers ring the bell too, or do not: a core waits in one place, and an idle thread waits for the bell.
+    /// Selects whether replies ring the bell. A core waits for one eventcount, and an idle thread waits for the bell.
     fn listen(&mut self, to_bell: bool) {
         if to_bell == self.rings_bell {
             return;
@@ -182,7 +184,7 @@ impl Core {
 }
 
 impl Pipeline {
-    /// One cycle. The bell has rung so often.
+    /// Runs one cycle. `rung` is the count of the bell.
     fn tick(&mut self, rung: u64, cx: &Context) {
         let now = cx.now().0;
         self.active = false;
@@ -200,7 +202,7 @@ impl Pipeline {
         self.account.cycle(&self.threads, self.committed_now || self.dispatched_now);
     }
 
-    /// Tells a report on a run that does not get on what this core waits for.
+    /// Tells a report on a stuck run what this core waits for.
     fn explain(&self, cx: &Context) {
         for (_, sender) in [&self.data, &self.code] {
             sender.explain(cx);
@@ -211,7 +213,7 @@ impl Pipeline {
         }
     }
 
-    /// The first cycle after this one in which something happens by itself.
+    /// The next cycle after this one in which a timed event happens.
     fn next_time(&mut self, now: u64) -> Option<u64> {
         let mut first = self.wheel.next(now).unwrap_or(u64::MAX).min(self.units.refused_until);
         for thread in &self.threads {
@@ -226,13 +228,13 @@ impl Pipeline {
         (first < u64::MAX).then_some(first)
     }
 
-    /// Whether something came of this cycle. What a call of the kernel wrote may be performed for milliseconds after all of it has been
-    /// sent, with nothing else to show for it but answers.
+    /// Whether this cycle made progress. The stores of a kernel call may take milliseconds after all of them have been
+    /// sent; during that time replies are the only progress.
     fn gets_on(&self, now: u64) -> bool {
         self.committed_now || self.stored_now || self.answered_now || self.is_in_system(now)
     }
 
-    /// Whether a thread is in the kernel for a time that is known.
+    /// Whether a thread is in the kernel for a known time.
     fn is_in_system(&self, now: u64) -> bool {
         self.threads.iter().any(|thread| matches!(thread.front, Front::System(until) if until > now))
     }
@@ -249,7 +251,7 @@ impl Pipeline {
     }
 }
 
-/// All numbers below `count`, from `first` on.
+/// All numbers below `count`, starting with `first` and wrapping around.
 fn around(first: usize, count: usize) -> impl Iterator<Item = usize> {
     (first..first + count).map(move |number| if number < count { number } else { number - count })
 }

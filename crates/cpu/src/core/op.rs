@@ -4,7 +4,7 @@ use mem::{Block, LINE, Mask, PhysAddr, VirtAddr};
 use std::collections::VecDeque;
 use x86::trace::RegisterSet;
 
-/// The most micro-operations of an instruction; none has as many.
+/// An upper limit of the micro-operations of an instruction.
 pub const MOST_OPS: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub enum Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// For its inputs, or for its turn.
+    /// Waits for its inputs, or to be issued.
     Waiting,
-    /// A unit has it.
+    /// Executing in a unit.
     Executing,
-    /// A load knows its address and waits for its bytes.
+    /// A load with a known address that waits for its bytes.
     Accessing,
-    /// Its result is there.
+    /// Its result is available.
     Done,
 }
 
@@ -32,26 +32,26 @@ pub enum State {
 pub struct Op {
     pub kind: Kind,
     pub state: State,
-    /// The number of the pool of units that does it.
+    /// The number of the pool of units that executes it.
     pub pool: u8,
-    /// Inputs that are not there yet.
+    /// Inputs that are not available yet.
     pub waiting: u8,
-    /// Answers that are not there yet.
+    /// Replies that are pending.
     pub outstanding: u8,
-    /// The lines it touches: how many, and which in the thread's row of loads or stores.
+    /// The lines it accesses: how many, and the number of the first in the thread's track of loads or stores.
     pub touches: u8,
     pub first_touch: u64,
-    /// Places in the queue of loads or stores that it takes at dispatch.
+    /// Entries of the load or store queue that it allocates at dispatch.
     pub takes: u8,
-    /// With it an instruction is committed.
+    /// Whether it is the last of its instruction.
     pub ends: bool,
-    /// Physical registers that it takes at dispatch, of each kind.
+    /// Physical registers that it allocates at dispatch, by kind.
     pub registers: [u8; 3],
     pub reads: RegisterSet,
     pub writes: RegisterSet,
     /// Stores before this number are older.
     pub older_stores: u64,
-    /// The first link of those who wait for it.
+    /// The first link in the list of micro-operations that wait for it.
     pub waiters: u32,
 }
 
@@ -61,7 +61,7 @@ pub const NONE: u32 = u32::MAX;
 impl Op {
     pub fn new(kind: Kind, pool: u8, reads: RegisterSet, writes: RegisterSet) -> Self {
         let (x87, xmm) = (writes.0 & RegisterSet::X87.0, writes.0 & 0xffff_0000);
-        // The others: general registers, flags, and what lives inside an instruction.
+        // The rest: general registers, flags, and temporaries within an instruction.
         let registers = [writes.0 & !x87 & !xmm, x87, xmm].map(|kind| kind.count_ones() as u8);
         Self {
             kind,
@@ -96,13 +96,13 @@ pub struct Store {
     pub virt: VirtAddr,
     pub line: PhysAddr,
     pub data: Block<LINE>,
-    /// How many of the program's stores it is made of.
+    /// Number of the program's stores that it combines.
     pub parts: u16,
-    /// The micro-operation that brings the value.
+    /// The micro-operation that provides the value.
     pub op: u64,
-    /// The value is there.
+    /// Whether the value is available.
     pub ready: bool,
-    /// The line has been asked for ahead of the store.
+    /// Whether the line has been requested ahead of the store.
     pub prefetched: bool,
 }
 
@@ -117,7 +117,7 @@ impl<T> Track<T> {
         Self { first: 0, items: VecDeque::new() }
     }
 
-    /// The number of the oldest item, and of the next to come.
+    /// The number of the oldest item ([`end`](Self::end): of the next item to be added).
     pub fn first(&self) -> u64 {
         self.first
     }

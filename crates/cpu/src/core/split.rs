@@ -1,4 +1,4 @@
-//! From an instruction that was executed to its micro-operations and the lines they touch.
+//! Splits an executed instruction into micro-operations and the lines they access.
 
 use super::{
     fetch::line,
@@ -10,8 +10,9 @@ use crate::Executed;
 use x86::trace::{RegisterSet, Work};
 
 impl Thread {
-    /// Makes micro-operations of an instruction and says which is the last. Loads and stores are dealt to them in order; where
-    /// there are more (of a string, or at the border of lines), the last one gets the rest.
+    /// Makes micro-operations of an instruction and returns the number of the last. Loads and stores are assigned to
+    /// them in order. If there are more accesses (of a string, or across lines), the last micro-operation gets the
+    /// rest.
     pub fn take(&mut self, executed: &Executed, units: &Units) -> u64 {
         let outline = &*executed.outline;
         let older_stores = self.stores.end();
@@ -44,7 +45,7 @@ impl Thread {
             }
             self.push_op(made);
         }
-        // Accesses that the outline does not know of.
+        // Accesses without a micro-operation in the outline.
         let extra = |kind, (first_touch, touches)| {
             let op = Op::new(kind, NO_UNIT, RegisterSet::NONE, RegisterSet::NONE);
             Op { first_touch, touches, takes: touches, older_stores, ..op }
@@ -73,8 +74,8 @@ impl Thread {
         }
     }
 
-    /// Adds lines to be loaded from and stored to. Where there are more than micro-operations, those that follow each
-    /// other in one line become one: a string moves its elements line by line.
+    /// Adds the lines to be loaded from and stored to. If there are more accesses than micro-operations, consecutive
+    /// accesses to one line are merged: a string is moved line by line.
     fn take_touches(&mut self, executed: &Executed, loads: &mut Deal, stores: &mut Deal) {
         let stored = executed.accesses.iter().filter(|touch| touch.store).count();
         let joins = [executed.accesses.len() - stored > loads.ops, stored > stores.ops];
@@ -89,7 +90,7 @@ impl Thread {
                         last.parts += 1;
                     }
                     _ => {
-                        // One that only lets a line go is nothing that the program waits for.
+                        // The program does not wait for a store that only unlocks a line.
                         let parts = u16::from(!touch.data.mask().is_empty());
                         let (data, op) = (touch.data, 0);
                         self.push_store(Store { virt, line, data, parts, op, ready: false, prefetched: false });
@@ -108,12 +109,12 @@ impl Thread {
     }
 }
 
-/// Lines that are dealt to micro-operations.
+/// Assigns lines to micro-operations.
 struct Deal {
-    /// The next to be dealt, and the end of all.
+    /// The next line to assign, and the end of the lines.
     first: u64,
     end: u64,
-    /// Micro-operations that have not got theirs.
+    /// Micro-operations without lines so far.
     ops: usize,
 }
 
@@ -126,7 +127,7 @@ impl Deal {
         self.end - self.first
     }
 
-    /// What the next micro-operation gets: one, the last of them the rest.
+    /// The lines of the next micro-operation: one, or the rest if it is the last.
     fn next(&self) -> (u64, u8) {
         let count = if self.ops <= 1 { self.left() } else { self.left().min(1) };
         (self.first, count as u8)

@@ -1,8 +1,8 @@
 //! A hardware thread: its instructions in flight, from fetch to commit.
 //!
-//! Micro-operations are made at fetch and stay where they are, in a ring; the stages are numbers between which they lie. From
-//! the oldest: committed, dispatched (between these two is the reorder buffer), decoded, fetched. Nothing is ever thrown
-//! away, as wrong paths are not fetched.
+//! Micro-operations are created at fetch and stay at their place in a ring. The stages are indices into it, from the
+//! oldest: committed, dispatched (the reorder buffer lies between these two), decoded, fetched. Nothing is ever
+//! squashed, as wrong paths are not fetched.
 
 use super::{
     bits::Bits,
@@ -15,7 +15,7 @@ use mem::{PhysAddr, VirtAddr};
 use std::collections::VecDeque;
 use x86::trace::RegisterSet;
 
-/// A thread's share of everything that threads divide.
+/// A thread's share of the resources that threads divide.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     pub fetch_queue: usize,
@@ -24,7 +24,7 @@ pub struct Shares {
     pub issue_queue: usize,
     pub load_queue: u64,
     pub store_queue: u64,
-    /// Registers beyond those that programs can name.
+    /// Registers beyond the architectural ones.
     pub registers: [usize; 3],
 }
 
@@ -48,41 +48,41 @@ impl Shares {
 pub enum Front {
     /// Nothing, from this cycle on.
     From(u64),
-    /// A branch that was predicted wrong, until it is executed.
+    /// The execution of a mispredicted branch.
     Branch(u64),
-    /// A branch whose target was not known, until so many micro-operations are decoded.
+    /// The decoding of a branch with unknown target: until this many micro-operations have been decoded.
     Decode(u64),
-    /// Everything before it.
+    /// The completion of everything before it.
     Drain,
-    /// Its turn to hold a line.
+    /// Its turn to lock a line.
     Turn,
-    /// The answer to a lock, or a line to load from.
+    /// The reply to a lock, or a line to load from ([`Front::Missing`]).
     Lock,
     Missing,
-    /// The kernel, until then.
+    /// The kernel, until this cycle.
     System(u64),
-    /// Work; the bell had rung so often.
+    /// Work; with the count of the bell at that time.
     Idle(u64),
-    /// The same in the kernel, for others.
+    /// Blocked in the kernel; with the count of the bell at that time.
     Waiting(u64),
 }
 
 /// An instruction in the fetch queue.
 pub struct Instruction {
     pub ops: u8,
-    /// The lines of code it lies in.
+    /// The numbers of its code lines.
     pub lines: [u64; 2],
 }
 
-/// What waits for units that are not pipelined.
+/// Micro-operations that wait for units that are not pipelined.
 struct Parked {
     waiting: Bits,
-    /// How many wait; how many more are ready, as there are units for them.
+    /// How many wait, and how many have been made ready because units are free for them.
     count: usize,
     ready: usize,
 }
 
-/// Somebody who waits, and the next who does.
+/// A waiting micro-operation, and the next link of the list.
 struct Link {
     op: u32,
     next: u32,
@@ -97,18 +97,18 @@ pub struct Thread {
     pub fetch_queue: VecDeque<Instruction>,
     pub front: Front,
     pub code: CodeLines,
-    /// Lines that are held by an atomic access which has not stored to them.
+    /// Lines locked by an atomic access that has not stored to them yet.
     pub locked: Vec<(VirtAddr, PhysAddr)>,
-    /// Micro-operations that could be issued, and how many there are.
+    /// Micro-operations that are ready to issue, and their number.
     ready: Bits,
     pub ready_count: usize,
-    /// Those that could be if a unit that is not pipelined were free, for each pool of such units.
+    /// For each pool of units that are not pipelined, the micro-operations that wait for a free unit.
     parked: Vec<Option<Parked>>,
-    /// The pools for which somebody waits, a bit each.
+    /// The pools for which micro-operations wait, one bit each.
     pub parked_pools: u64,
-    /// Stores whose address is not known.
+    /// Store addresses that are not known yet.
     unaddressed: Bits,
-    /// Who writes each register last: its number plus 1.
+    /// For each register, the micro-operation that writes it last: its number plus 1.
     producers: [u64; 64],
     links: Vec<Link>,
     free_link: u32,
@@ -122,15 +122,15 @@ pub struct Thread {
     pub stores_dispatched: u64,
     pub stores_committed: u64,
     pub stores_sent: u64,
-    /// The next store is not sent before.
+    /// The next store is not sent before this cycle.
     pub send_from: u64,
-    /// How many stores there are, by a hash of their lines.
+    /// Number of stores in flight, by a hash of their lines.
     filter: [u16; 64],
     /// Loads that wait until a store has been performed.
     pub blocked: Vec<(u64, u64)>,
-    /// Loads that wait for addresses of older stores.
+    /// Loads that wait for the addresses of older stores.
     pub held: Vec<u64>,
-    /// The queue of stores kept dispatch from going on.
+    /// Whether a full store queue blocked dispatch.
     pub lacks_stores: bool,
 }
 
@@ -185,7 +185,7 @@ impl Thread {
         &mut self.ops[self.place(number)]
     }
 
-    /// Whether an instruction, however large, fits the ring.
+    /// Whether an instruction of any size fits into the ring.
     pub fn has_room(&self) -> bool {
         self.fetched - self.committed + MOST_OPS as u64 <= self.ops.len() as u64
     }
@@ -202,7 +202,7 @@ impl Thread {
         self.committed == self.fetched && self.stores.is_empty()
     }
 
-    /// Has the micro-operation that is dispatched now wait for its inputs, and writes it down as the producer of its outputs.
+    /// Makes the micro-operation being dispatched wait for its inputs, and registers it as the producer of its outputs.
     pub fn rename(&mut self, number: u64) {
         let Op { kind, reads, writes, .. } = *self.op(number);
         let mut waiting = 0;
@@ -210,12 +210,12 @@ impl Thread {
         while left != 0 {
             let producer = self.producers[left.trailing_zeros() as usize];
             left &= left - 1;
-            // Numbers of producers are one too high: 0 is nobody.
+            // Producers are stored as number plus 1; 0 means none.
             if producer > self.committed {
                 waiting += self.follow(producer - 1, number) as u8;
             }
         }
-        // The value follows its address.
+        // The value of a store waits for its address.
         if kind == Kind::StoreData && number > self.committed && self.op(number - 1).kind == Kind::StoreAddress {
             waiting += self.follow(number - 1, number) as u8;
         }
@@ -234,7 +234,7 @@ impl Thread {
         }
     }
 
-    /// Has `op` wait for `producer`, unless that is done, and says whether it does.
+    /// Makes `op` wait for `producer`, unless that is done. Returns whether it waits.
     pub fn follow(&mut self, producer: u64, op: u64) -> bool {
         let (producer, op) = (self.place(producer), self.place(op) as u32);
         if self.ops[producer].state == State::Done {
@@ -255,7 +255,7 @@ impl Thread {
         true
     }
 
-    /// A result is there. Loads that waited for it to be forwarded are added to `again`.
+    /// Marks a result as available. Loads that waited to have it forwarded are added to `again`.
     pub fn complete(&mut self, number: u64, again: &mut Vec<u64>) {
         let op = self.op_mut(number);
         op.state = State::Done;
@@ -276,7 +276,7 @@ impl Thread {
         }
     }
 
-    /// The number of the micro-operation at a place.
+    /// The number of the micro-operation at a place of the ring.
     fn number(&self, place: usize) -> u64 {
         let last = self.ops.len() as u64 - 1;
         self.committed + ((place as u64).wrapping_sub(self.committed) & last)
@@ -294,7 +294,8 @@ impl Thread {
         }
     }
 
-    /// The oldest of those that wait for units that are not pipelined become ready, as many as there are units for.
+    /// Makes the oldest micro-operations ready that wait for units that are not pipelined, as many as there are free
+    /// units.
     pub fn unpark(&mut self, units: &mut Units, now: u64) {
         let last = self.ops.len() - 1;
         let mut pools = self.parked_pools;
@@ -318,7 +319,7 @@ impl Thread {
         }
     }
 
-    /// A micro-operation that was ready has been issued.
+    /// Records that a ready micro-operation has been issued.
     pub fn issued(&mut self, number: u64) {
         let place = self.place(number);
         self.ready.clear(place);
@@ -329,12 +330,12 @@ impl Thread {
         }
     }
 
-    /// The first micro-operation from `number` on that could be issued.
+    /// The first micro-operation from `number` on that is ready to issue.
     pub fn next_ready(&self, number: u64) -> Option<u64> {
         self.ready.next(number, self.dispatched)
     }
 
-    /// Whether the address of an older store is not known.
+    /// Whether an older store has an unknown address.
     pub fn is_unaddressed_before(&self, number: u64) -> bool {
         self.unaddressed.next(self.committed, number).is_some()
     }
@@ -354,7 +355,7 @@ impl Thread {
         Some(store)
     }
 
-    /// Whether there may be stores to a line, and more than `count`.
+    /// Whether there may be more than `count` stores to a line.
     pub fn may_store_to(&self, line: PhysAddr, count: u16) -> bool {
         self.filter[hash(line)] > count
     }

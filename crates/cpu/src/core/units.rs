@@ -1,17 +1,17 @@
-//! Functional units, and when what they do is done.
+//! Functional units and their timing.
 
 use crate::{CoreSpec, Timing};
 use x86::trace::Class;
 
-/// Units that do the same.
+/// Units of one kind.
 struct Pool {
     count: usize,
     latency: u64,
     interval: u64,
-    /// Of units that take something in every cycle: how many have, in which cycle.
+    /// For pipelined units: how many have accepted work in `cycle`.
     taken: usize,
     cycle: u64,
-    /// Of others: when each of them can take the next.
+    /// For the others: when each unit can accept the next micro-operation.
     free_at: Vec<u64>,
 }
 
@@ -21,12 +21,12 @@ impl Pool {
         Self { count: timing.count, latency, interval, taken: 0, cycle: 0, free_at: vec![0; timing.count] }
     }
 
-    /// How many can take something now.
+    /// Number of free units.
     fn free(&self, now: u64) -> usize {
         self.free_at.iter().filter(|free_at| **free_at <= now).count()
     }
 
-    /// Gives something to a unit, if one is free.
+    /// Occupies a free unit, if there is one.
     fn take(&mut self, now: u64) -> bool {
         if self.interval == 1 {
             if self.cycle != now {
@@ -43,7 +43,7 @@ impl Pool {
     }
 }
 
-/// The pool of those who find addresses, and of what needs no unit and takes a cycle.
+/// The pool of address generation units, and the pool for work that needs no unit and takes one cycle.
 pub const ADDRESS: u8 = 0;
 pub const NO_UNIT: u8 = 1;
 
@@ -52,7 +52,7 @@ pub struct Units {
     pools: Vec<Pool>,
     /// The pool for each class.
     of_class: Vec<u8>,
-    /// The first cycle in which somebody can be issued who could not be in this.
+    /// The first cycle in which a micro-operation can be issued that was refused in this one.
     pub refused_until: u64,
 }
 
@@ -69,12 +69,12 @@ impl Units {
         Self { pools: timings.map(Pool::new).collect(), of_class, refused_until: u64::MAX }
     }
 
-    /// Who does this class of work.
+    /// The pool that executes this class of work.
     pub fn pool(&self, class: Class) -> u8 {
         self.of_class[class as usize]
     }
 
-    /// Gives work to a unit of a pool, if one is free, and says when it is done.
+    /// Issues work to a free unit of a pool, if there is one, and returns the cycle in which it is done.
     pub fn take(&mut self, pool: u8, now: u64) -> Option<u64> {
         let pool = &mut self.pools[pool as usize];
         if pool.take(now) {
@@ -84,12 +84,12 @@ impl Units {
         None
     }
 
-    /// Pools whose units are not pipelined: what waits for them has a list of its own.
+    /// The pools, and whether their units are not pipelined. Micro-operations for those wait in separate lists.
     pub fn slow(&self) -> impl Iterator<Item = (usize, bool)> {
         self.pools.iter().map(|pool| pool.interval > 1).enumerate()
     }
 
-    /// How many units of a slow pool can take something now. If none can, it is noted when one will.
+    /// Number of free units of a pool that is not pipelined. If there is none, records when one will be free.
     pub fn free(&mut self, pool: usize, now: u64) -> usize {
         let free = self.pools[pool].free(now);
         if free == 0 {
@@ -105,15 +105,15 @@ impl Units {
     }
 }
 
-/// What will be done when: a row of cycles that goes round.
+/// A timing wheel: which micro-operations continue in which cycle.
 pub struct Wheel {
     slots: Vec<Vec<(u8, u64)>>,
-    /// How much is to be done altogether.
+    /// Number of entries in all slots.
     pending: usize,
 }
 
 impl Wheel {
-    /// For what is at most so many cycles ahead.
+    /// A wheel for events at most `longest` cycles ahead.
     pub fn new(longest: u64) -> Self {
         Self { slots: vec![Vec::new(); (longest as usize + 1).next_power_of_two()], pending: 0 }
     }
@@ -123,13 +123,13 @@ impl Wheel {
         &mut self.slots[(cycle & last) as usize]
     }
 
-    /// A micro-operation of a hardware thread gets on in this cycle.
+    /// Schedules a micro-operation of a hardware thread for `cycle`.
     pub fn put(&mut self, cycle: u64, thread: usize, op: u64) {
         self.slot(cycle).push((thread as u8, op));
         self.pending += 1;
     }
 
-    /// Swaps what gets on now for an empty list.
+    /// Swaps the entries of this cycle for an empty list.
     pub fn take(&mut self, now: u64, list: &mut Vec<(u8, u64)>) {
         if self.pending > 0 {
             std::mem::swap(self.slot(now), list);
@@ -137,7 +137,7 @@ impl Wheel {
         }
     }
 
-    /// The first cycle after this one in which something gets on.
+    /// The next cycle after this one that has an entry.
     pub fn next(&mut self, now: u64) -> Option<u64> {
         if self.pending == 0 {
             return None;

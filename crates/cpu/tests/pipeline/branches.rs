@@ -1,4 +1,4 @@
-//! What predictions cost.
+//! The cost of mispredictions.
 
 use crate::{
     rig::Latency,
@@ -14,7 +14,7 @@ fn with(direction: Direction, penalty: u64) -> CoreSpec {
     CoreSpec { predictor, ..wide() }
 }
 
-/// A loop of eight instructions, taken so many times.
+/// A loop of eight instructions, taken `count` times.
 fn turns(count: usize) -> Vec<Step> {
     let body = (0..count).flat_map(|turn| {
         let adds = (0..7).map(|n| at(0x1000 + LENGTH * n, fresh(Class::Integer, n as u8)));
@@ -33,9 +33,10 @@ fn each_misprediction_costs_the_penalty() {
 
 #[test]
 fn a_misprediction_costs_the_way_from_fetch_to_execution() {
-    // Fetched in cycle 0, decoded in 1 (the line is there), dispatched in 2, issued in 3, done in 4: fetch goes on.
+    // Fetched in cycle 0, decoded in 1 (the line has arrived), dispatched in 2, issued in 3, done in 4: fetch
+    // continues.
     let turn = difference(&with(Direction::Never, 0), Latency::default(), turns(201), turns(101));
-    // The seven before the branch take a cycle more, as four are fetched at a time.
+    // The seven instructions before the branch take one cycle more, as four are fetched per cycle.
     assert_eq!(turn, 100 * (4 + 1));
 }
 
@@ -64,13 +65,13 @@ fn fetch_waits_as_long_as_a_mispredicted_branch_waits_for_its_input() {
 
 #[test]
 fn a_jump_whose_target_is_not_known_waits_for_decode_only() {
-    // Jumps from place to place, each met once.
+    // A chain of jumps, each executed once.
     let jumps = |count: u64| -> Vec<Step> {
         (0..count).map(|n| branch(Branch::Direct, 0, 0x1000 + 64 * n, 0x1000 + 64 * (n + 1))).collect()
     };
     let report = play(&with(Direction::Never, 50), Latency::default(), jumps(100));
     assert_eq!((report.count("misfetches"), report.count("mispredicted.direction")), (100, 0));
-    // Each line takes two cycles to come, then it is decoded.
+    // Each line takes two cycles to arrive, then it is decoded.
     assert_eq!(difference(&with(Direction::Never, 50), Latency::default(), jumps(200), jumps(100)), 100 * 2);
 }
 

@@ -22,7 +22,7 @@ fn quiet() -> CoreSpec {
 
 #[test]
 fn a_load_takes_the_time_of_its_address_and_of_memory() {
-    // Each address comes from the load before: two cycles to find it, then memory.
+    // Each address depends on the load before: two cycles to compute it, then memory.
     let chase = |count| (0..count).map(|n| load(0, 0, HERE + 64 * n)).collect::<Vec<_>>();
     for hit in [2, 5, 30] {
         let latency = Latency { hit, ..Latency::default() };
@@ -39,7 +39,7 @@ fn independent_loads_overlap() {
 
 #[test]
 fn a_load_takes_its_bytes_from_an_older_store_that_has_them_all() {
-    // A far store: it is performed long after.
+    // The store is to a slow line, so it is performed much later.
     let steps = vec![store(0, 15, FAR + 8), load(1, 15, FAR + 8), load_bytes(2, 15, FAR + 12, 4)];
     let report = play(&quiet(), far(), steps);
     assert_eq!((report.count("loads"), report.count("loads_forwarded"), report.count("loads_blocked")), (2, 2, 0));
@@ -48,7 +48,7 @@ fn a_load_takes_its_bytes_from_an_older_store_that_has_them_all() {
 
 #[test]
 fn the_youngest_older_store_counts() {
-    // The load is covered by the first store, but the second overlaps it too: what it has must be performed first.
+    // The first store covers the load, but the younger second one overlaps it too, so that one must be performed first.
     let steps = vec![store(0, 15, HERE), store_bytes(1, 15, HERE + 4, 2), load(2, 15, HERE)];
     let report = play(&quiet(), Latency::default(), steps);
     assert_eq!((report.count("loads_forwarded"), report.count("loads_blocked")), (0, 1));
@@ -70,7 +70,7 @@ fn other_bytes_of_the_same_line_do_not_count() {
 
 #[test]
 fn a_forwarded_load_waits_for_the_value() {
-    // The value comes from a chain of a hundred additions; then it is forwarded, and used by another chain.
+    // The value comes from a chain of a hundred additions; then it is forwarded and used.
     let steps = |adds: usize| {
         let adds = (0..adds).map(|_| compute(Class::Integer, 0, 0));
         adds.chain([store(0, 15, HERE), load(1, 15, HERE), compute(Class::Integer, 1, 1)]).collect()
@@ -92,7 +92,7 @@ fn a_partial_overlap_waits_until_the_store_is_performed() {
 
 #[test]
 fn loads_overtake_stores_with_unknown_addresses_unless_told_to_wait() {
-    // The store's address comes from a far load; the loads after it do not depend on that.
+    // The store's address depends on a slow load; the loads after it do not.
     let steps = || {
         let loads = (0..10).map(|n| load(1, 15, FAR + 0x1000 + 64 * n));
         [load(0, 15, FAR), store(2, 0, HERE)].into_iter().chain(loads).collect()

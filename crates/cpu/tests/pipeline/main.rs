@@ -1,4 +1,4 @@
-//! The core against memories that answer as told, with instructions made by hand.
+//! The core with hand-made instructions and memories of fixed latency.
 
 mod branches;
 mod loads;

@@ -1,4 +1,4 @@
-//! What the program makes fetch wait for: fences, locks, lines, the kernel.
+//! What fetch waits for: fences, locks, lines, the kernel.
 
 use crate::{
     rig::Latency,
@@ -45,7 +45,7 @@ fn an_atomic_access_holds_its_line_from_before_it_is_executed_until_its_store() 
     let steps = vec![store(0, 15, HERE), Step::Lock(FAR), load(0, 15, FAR), store(0, 15, FAR), add()];
     let (report, events) = play_all(&quiet(), far(), vec![steps]);
     let expected = [(Access::Store, HERE, 0xff), (Access::Lock, FAR, 0), (Access::Store, FAR, 0xff)];
-    // The lock is for the load; its store is an instruction of its own here, so the line is let go in between too.
+    // The lock is for the load. Its store is a separate instruction here, so the line is also unlocked in between.
     let mut ordered = report.ordered();
     ordered.remove(2);
     assert_eq!(ordered, expected);

@@ -1,4 +1,4 @@
-//! A core between two memories that answer after as many cycles as a test says.
+//! A core between two memories whose latency the test sets.
 
 use cpu::{Core, CoreSpec, Program};
 use engine::{
@@ -13,12 +13,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// How long memory takes.
+/// The latency of memory, in cycles.
 #[derive(Clone, Copy)]
 pub struct Latency {
-    /// From a request to its answer: 2 at least, a cycle there and a cycle back.
+    /// From a request to its reply: at least 2, one cycle in each direction.
     pub hit: u64,
-    /// The same for lines from an address on; others in a line of their own are not held up.
+    /// The first address of slow lines, and their latency. A slow line does not delay others.
     pub slow: (u64, u64),
     pub code: u64,
     /// From one request of the ordered lane to the next.
@@ -31,7 +31,7 @@ impl Default for Latency {
     }
 }
 
-/// A request as memory answered it, and when.
+/// A request that memory has answered, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Performed {
     pub cycle: u64,
@@ -39,7 +39,7 @@ pub struct Performed {
     pub ordered: bool,
 }
 
-/// What a run brought.
+/// The result of a run.
 pub struct Report {
     pub run: Run,
     pub log: Vec<Performed>,
@@ -62,7 +62,7 @@ impl Report {
     }
 }
 
-/// Runs a program on a core until it has nothing to do any more. The program gets a place to build in and the core's bell.
+/// Runs a program on a core until it is idle. `program` gets a scope to build in and the core's bell.
 pub fn run_for<P: Program + 'static>(
     spec: &CoreSpec,
     threads: usize,
@@ -137,7 +137,7 @@ async fn memory(
     }
 }
 
-/// A run that came to its end.
+/// Checks that the run finished.
 pub fn finished(report: Report) -> Report {
     assert_eq!(report.run.outcome, Outcome::Finished);
     report

@@ -1,4 +1,4 @@
-//! A program that is a list of instructions, made by hand.
+//! A program that is a hand-made list of instructions.
 
 use crate::rig::{Latency, Report, finished, run_for};
 use cpu::{CoreSpec, Executed, Fetch, Program, Touch};
@@ -12,18 +12,18 @@ use std::{
 };
 use x86::trace::{Branch, Class, MicroOp, Order, Outline, RegisterSet, Work};
 
-/// What happens next in a thread.
+/// The next event of a thread.
 #[derive(Clone, Debug)]
 pub enum Step {
     Do(Insn),
-    /// Waits for everything before it.
+    /// Waits for the completion of everything before it.
     Drain,
     Lock(u64),
     Missing(u64),
     System(u64, Vec<u64>),
 }
 
-/// An instruction. It lies behind the one before unless a place is given.
+/// An instruction. Without `at`, it follows the previous one in memory.
 #[derive(Clone, Debug)]
 pub struct Insn {
     pub outline: Outline,
@@ -33,7 +33,7 @@ pub struct Insn {
     pub accesses: Vec<Touch>,
 }
 
-/// Every instruction has so many bytes.
+/// The length of every instruction, in bytes.
 pub const LENGTH: u64 = 4;
 const START: u64 = 0x10000;
 
@@ -94,7 +94,7 @@ pub fn store_bytes(from: u8, base: u8, address: u64, count: usize) -> Step {
     Step::Do(insn(ops, vec![touch(true, address, count)]))
 }
 
-/// A branch at a place, decided by register `from`.
+/// A branch at an address; it depends on register `from`.
 pub fn branch(kind: Branch, from: u8, at: u64, next: u64) -> Step {
     let mut insn = insn(vec![op(Work::Compute(Class::Branch), set(from), RegisterSet::NONE)], Vec::new());
     insn.outline.branch = kind;
@@ -103,7 +103,7 @@ pub fn branch(kind: Branch, from: u8, at: u64, next: u64) -> Step {
     Step::Do(insn)
 }
 
-/// The same at a place.
+/// Places an instruction at an address.
 pub fn at(place: u64, step: Step) -> Step {
     match step {
         Step::Do(insn) => Step::Do(Insn { at: Some(place), ..insn }),
@@ -111,10 +111,10 @@ pub fn at(place: u64, step: Step) -> Step {
     }
 }
 
-/// What a thread was told, in order.
+/// What the core reported to a thread, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Step number such-and-such was executed, when quiet or not.
+    /// The step with this number was executed, and whether the thread was quiet.
     Executed(usize, bool),
     Performed,
 }
@@ -190,7 +190,7 @@ impl Report {
         self.cycles() + self.phase("idle")
     }
 
-    /// What was performed in its order: what, the line, the mask.
+    /// The accesses of the ordered lane, in order: kind, line, mask.
     pub fn ordered(&self) -> Vec<(Access, u64, u64)> {
         let ordered = self.log.iter().filter(|performed| performed.ordered).map(|performed| performed.request);
         ordered.map(|request| (request.access, request.line().0, request.data.mask().0)).collect()
@@ -205,7 +205,8 @@ impl Report {
     }
 }
 
-/// Runs lists of instructions, one for each hardware thread, until all is done, and tells what they were told.
+/// Runs a list of instructions for each hardware thread until all are done. Also returns what was reported to the
+/// threads.
 pub fn play_all(spec: &CoreSpec, latency: Latency, scripts: Vec<Vec<Step>>) -> (Report, Vec<(u64, Event)>) {
     play_for(spec, latency, scripts, RunOptions::default())
 }
@@ -239,7 +240,7 @@ pub fn play(spec: &CoreSpec, latency: Latency, steps: Vec<Step>) -> Report {
     play_all(spec, latency, vec![steps]).0
 }
 
-/// How much longer one list takes than another.
+/// How many more cycles one list takes than another.
 pub fn difference(spec: &CoreSpec, latency: Latency, longer: Vec<Step>, shorter: Vec<Step>) -> u64 {
     play(spec, latency, longer).cycles() - play(spec, latency, shorter).cycles()
 }

@@ -1,4 +1,4 @@
-//! Stores: when they are sent, in which order, and what is asked for ahead.
+//! Stores: when and in which order they are sent, and prefetches.
 
 use crate::{
     rig::Latency,
@@ -19,7 +19,7 @@ fn far() -> Latency {
 
 #[test]
 fn stores_are_performed_in_the_order_of_the_program() {
-    // The value of the first comes late; line 3 is far.
+    // The value of the first store comes late, and the third store is to a slow line.
     let steps = vec![
         load(0, 15, FAR),
         store(0, 15, HERE),
@@ -43,7 +43,7 @@ fn stores_are_sent_one_after_the_other_without_waiting_for_answers() {
 
 #[test]
 fn a_line_to_store_to_is_asked_for_when_its_address_is_known() {
-    // The value comes late; what is asked for ahead does not wait for it.
+    // The value comes late; the prefetch does not wait for it.
     let late = || (0..100).map(|_| compute(Class::Integer, 0, 0));
     let steps = || late().chain([store(0, 15, HERE), store(0, 15, HERE + 8), store(0, 15, HERE + 64)]).collect();
     let report = play(&wide(), Latency::default(), steps());
@@ -79,7 +79,7 @@ fn random_delays_depend_on_their_seed_only() {
     assert!(lines.is_sorted(), "delayed or not, stores stay in order");
 }
 
-/// All of them are sent within a microsecond and performed one by one, over ten times as long.
+/// All stores are sent within a microsecond and performed one by one, which takes more than ten times as long.
 #[test]
 fn a_call_of_the_kernel_whose_stores_take_longer_than_the_watchdog_waits_gets_on_all_the_same() {
     let lines = (0..200).map(|number| HERE + 64 * number).collect();

@@ -1,4 +1,4 @@
-//! Widths, queues, registers and units: each is the limit that it should be.
+//! Widths, queues, registers and units each limit the throughput as they should.
 
 use crate::{
     rig::Latency,
@@ -7,7 +7,7 @@ use crate::{
 use cpu::{CoreSpec, Registers, Timing, Unit};
 use x86::trace::Class;
 
-/// Many units and places: what is made small in a test is the only limit.
+/// A core with ample resources, so that a resource made small in a test is the only limit.
 pub fn wide() -> CoreSpec {
     CoreSpec {
         rob: 256,
@@ -36,17 +36,17 @@ fn chain(class: Class, count: usize) -> Vec<Step> {
 const FAR: u64 = 0x100_0000;
 const LATENCY: u64 = 100;
 
-/// Lines from `FAR` on are far.
+/// Lines from `FAR` on are slow.
 fn far() -> Latency {
     Latency { slow: (FAR, LATENCY), ..Latency::default() }
 }
 
-/// Loads of different far lines into registers in turn.
+/// Loads of different slow lines into registers in turn.
 fn far_loads(count: u64) -> Vec<Step> {
     (0..count).map(|n| load((n % 8) as u8, 15, FAR + 64 * n)).collect()
 }
 
-/// That `count` far accesses, `most` of them at once, take as long as they should.
+/// Checks that `count` slow accesses, `most` of them in parallel, take as long as they should.
 fn assert_at_once(spec: &CoreSpec, steps: Vec<Step>, count: u64, most: u64) {
     let cycles = play(spec, far(), steps).cycles();
     let expected = count / most * LATENCY;
@@ -113,7 +113,7 @@ fn the_store_queue_limits_stores_in_flight() {
 
 #[test]
 fn the_issue_queue_limits_what_waits_for_inputs() {
-    // Each addition waits for a load of its own.
+    // Each addition depends on a different load.
     let pairs =
         (0..80).flat_map(|n| [load((n % 8) as u8, 15, FAR + 64 * n), compute(Class::Integer, (n % 8) as u8, 14)]);
     assert_at_once(&CoreSpec { issue_queue: 4, ..wide() }, pairs.collect(), 80, 4);

@@ -1,4 +1,4 @@
-//! Hardware threads share a core; runs repeat.
+//! Hardware threads share a core, and runs are reproducible.
 
 use crate::{
     rig::{Latency, run_for},
@@ -62,7 +62,7 @@ fn threads_of_a_core_lock_one_after_the_other() {
 
 #[test]
 fn a_thread_does_not_store_while_another_holds_a_line() {
-    // The atomic access takes long, as its value does; the store of the other thread would let its line go.
+    // The atomic access takes long, because its value does. A store of the other thread would unlock its line.
     let value = (0..8).map(|_| compute(Class::Integer, 0, 1));
     let atomic = || {
         let Step::Do(mut add) = store(0, 15, 0x8000) else { unreachable!("a store is an instruction") };
@@ -76,7 +76,7 @@ fn a_thread_does_not_store_while_another_holds_a_line() {
     assert_eq!(report.ordered(), expected);
 }
 
-/// A micro-operation that takes long and brings register 0.
+/// A slow micro-operation that writes register 0.
 fn slow_value() -> MicroOp {
     MicroOp { work: Work::Compute(Class::Divide), reads: RegisterSet::NONE, writes: RegisterSet(1) }
 }

@@ -15,7 +15,7 @@ use x86::{
     trace::{MemOpKind, Order, Recorder},
 };
 
-/// A memory that several threads see.
+/// A memory shared by several threads.
 #[derive(Clone)]
 pub struct Shared(Rc<RefCell<Flat>>);
 
@@ -49,9 +49,9 @@ struct Running {
     cpu: Cpu,
     memory: Queue,
     blocks: Blocks<Queue>,
-    /// For each store that waits, into how many lines it was split.
+    /// For each pending store, into how many lines it was split.
     splits: VecDeque<u8>,
-    /// The next instruction is an atomic access whose line is held.
+    /// The next instruction is an atomic access whose line is locked.
     locked: bool,
     ended: bool,
 }
@@ -59,7 +59,7 @@ struct Running {
 /// The registers of threads that have ended.
 pub type Ended = Arc<Mutex<Vec<Cpu>>>;
 
-/// Threads of a program; a system call, a fault or the limit ends one.
+/// The threads of a program. A thread ends at a system call, a fault or the instruction limit.
 pub struct FlatProgram {
     threads: Vec<Running>,
     limit: u64,
@@ -70,7 +70,7 @@ pub const BASE: u64 = 0x40_0000;
 pub const STACK: u64 = BASE + BYTES as u64 - 4096;
 const BYTES: usize = 16 << 20;
 
-/// Code at the start of memory, and registers to start it with.
+/// Code at the start of memory, and the initial registers.
 pub fn code(bytes: &[u8]) -> (Cpu, Flat) {
     let mut memory = Flat::new(BASE, BYTES);
     memory.bytes()[..bytes.len()].copy_from_slice(bytes);
@@ -120,7 +120,7 @@ impl Program for FlatProgram {
             return Fetch::Drain;
         }
         if order == Order::Atomic && !std::mem::replace(locked, true) {
-            // What it will access is found by trying.
+            // A trial execution finds the line that it will access.
             let mut trial = Recorder::new(StoreQueue::new(memory.memory().memory().clone()));
             cpu.clone().step(&mut trial, blocks).expect("nothing faults");
             let line = trial.accesses()[0].address / LINE as u64 * LINE as u64;

@@ -1,4 +1,4 @@
-//! Real programs on the core end as they do without time.
+//! Real programs on the core give the same results as without timing.
 
 mod flat;
 #[path = "../pipeline/rig.rs"]
@@ -16,13 +16,13 @@ use rig::{Latency, Report, finished, run_for};
 use std::{collections::BTreeSet, sync::Arc};
 use x86::{Blocks, Cpu, Exit, Flat, Reg};
 
-/// Runs a program on the core and gives its registers at the end.
+/// Runs a program on the core and returns its final registers.
 fn simulate(spec: &CoreSpec, (cpu, memory): (Cpu, Flat), limit: u64) -> (Report, Cpu) {
     let (report, mut cpus) = simulate_all(spec, vec![cpu], memory, limit);
     (report, cpus.remove(0))
 }
 
-/// Runs several threads and gives their registers at the end, in the order of their stacks.
+/// Runs several threads and returns their final registers, in the order of their stacks.
 fn simulate_all(spec: &CoreSpec, cpus: Vec<Cpu>, memory: Flat, limit: u64) -> (Report, Vec<Cpu>) {
     let ended = Ended::default();
     let (own, count) = (Arc::clone(&ended), cpus.len());
@@ -152,7 +152,7 @@ fn hardware_threads_that_count_together_lose_nothing() {
     }
 }
 
-/// The values that two threads end with in rax and rbx, for many seeds.
+/// The final values of rax and rbx of two threads, over many seeds.
 fn outcomes(threads: [&[u8]; 2]) -> BTreeSet<[u64; 4]> {
     let run = |seed| {
         let (cpu, mut memory) = code(&[]);
@@ -197,7 +197,7 @@ fn whoever_sees_a_store_sees_those_before_it() {
     assert!(!seen.contains(&[0, 0, 1, 0]), "{seen:?}");
 }
 
-/// A core with small numbers of everything, at random.
+/// A core with small random sizes.
 fn any_core(random: &mut Pcg64Mcg) -> CoreSpec {
     let mut up_to = |most: u64| 1 + (random.next_u64() % most) as usize;
     let counters = 1 << up_to(10);

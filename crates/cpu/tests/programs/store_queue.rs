@@ -1,5 +1,5 @@
-//! A flat memory behind a private queue of stores, as a core that runs ahead of its stores needs it: its own loads see
-//! them, and [`StoreQueue::commit`] performs them one by one, in the order of the program.
+//! A flat memory behind a private store queue, for a core that executes ahead of its stores. Its own loads see the
+//! queued stores, and [`StoreQueue::commit`] performs them one by one, in program order.
 
 use std::collections::VecDeque;
 use x86::{Memory, Size, Stop};
@@ -14,7 +14,7 @@ pub struct PendingStore {
 }
 
 impl PendingStore {
-    /// The byte that this store puts at an address, if it does.
+    /// The byte that this store writes at an address, if any.
     fn byte_at(&self, address: u64) -> Option<u8> {
         let place = address.wrapping_sub(self.address);
         (place < self.bytes as u64).then(|| (self.value >> (8 * place)) as u8)
@@ -25,7 +25,7 @@ impl PendingStore {
     }
 }
 
-/// A memory behind a queue of stores.
+/// A memory behind a store queue.
 pub struct StoreQueue<M> {
     memory: M,
     pending: VecDeque<PendingStore>,
@@ -36,12 +36,12 @@ impl<M: Memory> StoreQueue<M> {
         StoreQueue { memory, pending: VecDeque::new() }
     }
 
-    /// The memory behind the queue, which does not know the stores in it.
+    /// The memory behind the queue, without the queued stores.
     pub fn memory(&mut self) -> &mut M {
         &mut self.memory
     }
 
-    /// The stores that wait, the oldest first.
+    /// The pending stores, the oldest first.
     pub fn pending(&self) -> impl ExactSizeIterator<Item = &PendingStore> {
         self.pending.iter()
     }
@@ -49,7 +49,7 @@ impl<M: Memory> StoreQueue<M> {
     /// Performs the oldest store.
     pub fn commit(&mut self) {
         let store = self.pending.pop_front().expect("a store waits");
-        // A store to code is made again.
+        // A store to code is retried.
         while let Err(stop) = self.perform(&store) {
             assert_eq!(stop, Stop::CodeWrite, "whether it can be performed was found when it was executed");
         }
@@ -71,7 +71,7 @@ impl<M: Memory> StoreQueue<M> {
         Ok(())
     }
 
-    /// The value at an address as the core sees it: what memory has, under what the stores put over it.
+    /// The value at an address as the core sees it: memory, overlaid with the pending stores.
     fn merge(&self, address: u64, bytes: u64, from_memory: u128) -> u128 {
         let mut value = from_memory;
         // Oldest first, so that the youngest wins.
@@ -85,7 +85,7 @@ impl<M: Memory> StoreQueue<M> {
         value
     }
 
-    /// The value if stores give all of it: then memory need not be asked.
+    /// The value if the youngest overlapping store covers all of it, so that memory is not read.
     fn forwarded(&self, address: u64, bytes: u64) -> Option<u128> {
         let youngest = self.pending.iter().rev().find(|store| store.overlaps(address, bytes))?;
         let place = address.wrapping_sub(youngest.address);

@@ -1,4 +1,4 @@
-//! The bytes behind a directory: those of blocks that a GPU's memory holds, or everything, in the host's memory.
+//! The bytes behind a directory: those of the blocks that a GPU's memory holds, or all bytes of the host's memory.
 
 use crate::Backing;
 use mem::{Block, LINE, LineAddr, Mask, PhysAddr, Share};
@@ -6,14 +6,14 @@ use protocol::Line;
 use rustc_hash::FxHashMap;
 
 pub enum Bytes {
-    /// Lines of which something is held, with their marks; only looked up.
+    /// Lines of which something is held, with their dirty marks. Never iterated.
     Some(FxHashMap<LineAddr, Line<LINE>>),
-    /// Everything, and the marks of lines that have any; only looked up.
+    /// All bytes, and the dirty marks of lines that have any. Never iterated.
     All(Share, Backing, FxHashMap<LineAddr, Mask>),
 }
 
 impl Bytes {
-    /// A line as the store's table sees it.
+    /// A line as input to the store's table.
     pub fn line(&self, address: LineAddr) -> Line<LINE> {
         match self {
             Self::Some(lines) => lines.get(&address).copied().unwrap_or(Line::new(0)),

@@ -1,9 +1,10 @@
-//! A directory of blocks and the bytes behind it, without time.
+//! A directory of blocks and the bytes behind it. It knows no time.
 //!
-//! A record stands for a block, an aligned row of lines ([`Controller::lines`]). What the directory tells its store is obeyed at
-//! once ([`Controller::is_prompt`]): each command is one access to the bytes of a line. A message that the table makes wait does so
-//! with its block, in the order of [`Row`](protocol::Row): what others want back comes before orders and requests, which may wait for it. A block that is not
-//! here needs a way; if all are taken one has to go first.
+//! A record stands for a block, an aligned group of lines ([`Controller::lines`]). The store carries out the
+//! directory's commands at once ([`Controller::is_prompt`]); each command is one access to the bytes of a line. A
+//! message that the table stalls waits with its block, in the order of [`Row`](protocol::Row): probes come before
+//! orders and requests, which may depend on them. A block that is not held needs a way; if all ways are taken,
+//! another block has to be evicted first.
 
 use super::{LevelSpec, bytes::Bytes};
 use crate::{
@@ -19,21 +20,21 @@ use std::{
     sync::Arc,
 };
 
-/// Whose memory it is.
+/// What the memory holds.
 pub enum Extent {
-    /// A cache of another memory's blocks.
+    /// Cached blocks of another memory.
     Cache(RoomSpec),
-    /// The home of all: there is no other.
+    /// All bytes of the home memory, which has no level below.
     All(Share, Backing),
 }
 
 /// An access to the bytes of a line.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Where the line lies in this memory.
+    /// The line's address in this memory.
     pub at: PhysAddr,
     pub writes: bool,
-    /// What can be sent when it has been done.
+    /// Messages to send when the access is done.
     pub sends: Vec<Msg<LINE>>,
 }
 
@@ -43,38 +44,41 @@ pub struct Directory {
     me: Node,
     below: Node,
     above: Arc<Roster>,
-    /// The store behind it, and what it is called.
+    /// The store behind it.
     store: Seat,
+    /// The store's node and neighbours.
     store_place: Place<'static>,
-    /// For each state, whether nothing is under way in it.
+    /// For each state, whether no transaction is in flight in it.
     at_rest: Vec<bool>,
-    /// Bytes of a block.
+    /// Bytes in a block.
     block: u64,
     nothing: Line<LINE>,
-    /// Blocks of which something is known.
+    /// Records of blocks that are not in the initial state.
     known: FxHashMap<LineAddr, Line<LINE>>,
     bytes: Bytes,
-    /// `None`: all blocks have a place.
+    /// `None`: every block has a place.
     room: Option<Room>,
-    /// Messages that wait, by block.
+    /// Waiting messages, by block.
     waiting: WaitingRoom<Msg<LINE>>,
-    /// Blocks that are still to be flushed, and how many flushes have not been answered.
+    /// Blocks still to be flushed.
     flush: VecDeque<LineAddr>,
+    /// Flushes that have not been answered.
     flushing: usize,
-    /// Blocks that are still to be given up, and those that are not gone yet.
+    /// Blocks still to be given up.
     forget: VecDeque<LineAddr>,
+    /// Blocks to be given up that are not gone yet.
     leaving: BTreeSet<LineAddr>,
-    /// For each block with a transaction in flight, the neighbours that have been asked for something and have not answered. Only
-    /// looked up, and sorted for reports.
+    /// For each block with a transaction in flight, the neighbours that have been asked and have not answered.
+    /// Iterated only for reports, which sort it.
     asked: FxHashMap<LineAddr, Vec<Node>>,
     log: Log,
     store_log: Log,
     sends: Vec<Msg<LINE>>,
-    /// What is to be sent without an access to any bytes.
+    /// Messages to send that need no memory access.
     pub out: Vec<Msg<LINE>>,
-    /// Accesses, in order.
+    /// Memory accesses, in order.
     pub accesses: Vec<Access>,
-    /// Tells the golden image what is read and written here.
+    /// Reports reads and writes here to the golden image.
     pub reporter: Option<Reporter>,
 }
 
@@ -115,7 +119,7 @@ impl Directory {
         }
     }
 
-    /// Shows the directory a message; it is answered now or waits here.
+    /// Delivers a message to the directory; it is handled now or waits here.
     pub fn offer(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
         let block = self.block_of(msg.line);
         let in_turn = msg.lane() == Lane::Request && self.waiting.is_awaited(block);
@@ -125,17 +129,17 @@ impl Directory {
         if msg.lane() == Lane::Reply {
             return Err(Impossible::stalled_answer(self.table, self.line(block).state, msg.kind));
         }
-        // Whatever makes a probe wait makes an order wait too, and a request: those behind it miss nothing.
+        // A probe may move ahead: whatever stalls it also stalls the orders and requests behind it.
         self.waiting.park_before(block, msg, |other| other.row() > msg.row());
         Ok(())
     }
 
-    /// Whether something that waits can be tried.
+    /// Whether a waiting message can be retried, or an order for all blocks can continue.
     pub fn has_work(&self) -> bool {
         self.waiting.next().is_some() || !self.flush.is_empty() || !self.forget.is_empty()
     }
 
-    /// Tries a message that waits, or goes on with an order for all blocks.
+    /// Retries a waiting message, or continues an order for all blocks.
     pub fn work(&mut self) -> Result<(), Box<Impossible>> {
         if let Some(block) = self.waiting.take_next() {
             let Some(&msg) = self.waiting.first(block) else { return Ok(()) };
@@ -154,7 +158,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Starts to write every block back, or to give it up; [`is_swept`](Directory::is_swept) says when that is done.
+    /// Starts to write back every block, or to give it up; [`is_swept`](Directory::is_swept) says when that is done.
     pub fn sweep(&mut self, kind: Kind) {
         let mut blocks: Vec<LineAddr> = self.known.keys().copied().collect();
         blocks.sort_unstable();
@@ -167,12 +171,13 @@ impl Directory {
         }
     }
 
-    /// Whether no block is left that was to be flushed or given up.
+    /// Whether every block to be flushed or given up is done.
     pub fn is_swept(&self) -> bool {
         self.flushing == 0 && self.leaving.is_empty()
     }
 
-    /// Blocks with a transaction in flight, in order: each with its state, and the neighbours that have been asked and have not answered.
+    /// Blocks with a transaction in flight, in order: each with its state, and the neighbours that have not answered
+    /// yet.
     pub fn under_way(&self) -> Vec<(LineAddr, &'static str, Vec<Node>)> {
         let state = |block| self.table.states[self.line(block).state as usize];
         let mut blocks: Vec<_> =
@@ -181,7 +186,7 @@ impl Directory {
         blocks
     }
 
-    /// Where a line lies, as far as that is known before anything is done.
+    /// The line's address in this memory; if its block is not held, only the offset in the block.
     pub fn at(&self, line: LineAddr) -> PhysAddr {
         match (&self.bytes, &self.room) {
             (Bytes::All(share, ..), _) => share.inside(PhysAddr(line.0)),
@@ -204,7 +209,7 @@ impl Directory {
         Msg::new(self.me, self.me, kind, block, Block::EMPTY)
     }
 
-    /// Shows a message to its block, if nothing is in the way; says whether it was taken.
+    /// Delivers a message to its block; returns `false` if it must wait.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         let block = self.block_of(msg.line);
         let mut line = *self.line(block);
@@ -248,7 +253,7 @@ impl Directory {
         Ok(true)
     }
 
-    /// The store does what the directory says.
+    /// The store carries out a command of the directory.
     fn obey(&mut self, command: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         let mut line = self.bytes.line(command.line);
         let before = line;
@@ -275,7 +280,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Sees to it that those try again who waited for what has changed.
+    /// Updates the books after a step, and wakes the messages that waited for the change.
     fn settle(&mut self, block: LineAddr, before: u8, after: u8) {
         let gone = after == self.nothing.state;
         if self.at_rest[after as usize] {
@@ -298,11 +303,11 @@ impl Directory {
         }
     }
 
-    /// A way for a block that is not here; if none is free one is made free, and the block waits for it.
+    /// Finds a way for a block that is not held. If none is free, starts an eviction, and the block waits for it.
     fn make_room(&mut self, block: LineAddr) -> Result<bool, Box<Impossible>> {
         let Some(room) = &mut self.room else { return Ok(true) };
         if room.take(block) {
-            // Others may wait for what else is free in the set.
+            // Another block may wait for a second free way of the set.
             if let Some(next) = room.next_wanted(block) {
                 self.waiting.wake(next);
             }

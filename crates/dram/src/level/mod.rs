@@ -1,10 +1,12 @@
-//! A memory that is a level of a hierarchy: a GPU's, which holds blocks of the host's, or the host's itself (UMH,
-//! `[umh]`, 5). What it does is the affair of its protocol's directory and store ([`directory`]); this adds time.
+//! A memory that is a level of a hierarchy: a GPU's memory, which caches blocks of the host's, or the host's memory
+//! itself (`[umh 5]`). The protocol's directory and store ([`directory`]) decide what happens; this module adds
+//! timing.
 //!
-//! A context takes one message at a time: answers first, then messages that waited here, then new ones, in turn. The directory answers
-//! by itself what needs no bytes; every line that is read or written is an access of the memory behind it. **Answers are always
-//! taken, and what is asked or told leaves at once, whatever else could not**: levels ask and answer each other, and one that waited
-//! for another to take something might be what that one waits for.
+//! The level handles one message at a time: answers first, then waiting messages, then new ones, round-robin. The
+//! directory alone handles what needs no bytes; every line that is read or written is an access to the memory behind
+//! it. **Invariant: answers are always accepted, and requests and probes are sent at once, even while other messages
+//! are blocked.** Levels send requests to each other, so a level that waited until another accepted a message could
+//! be the one the other waits for.
 
 mod bytes;
 mod directory;
@@ -23,17 +25,17 @@ use protocol::{
 };
 use std::{rc::Rc, sync::Arc};
 
-/// What a level is made of.
+/// The parameters of a level.
 #[derive(Clone)]
 pub struct LevelSpec {
     pub directory: Seat,
     pub store: Seat,
-    /// The directory's node; the store's is the next.
+    /// The directory's node. The store has the next number.
     pub me: Node,
     pub below: Node,
     pub above: Arc<Roster>,
     pub timing: memory::Timing,
-    /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
+    /// How many protocol steps are kept for the report on an impossible event.
     pub history: usize,
 }
 
@@ -44,12 +46,14 @@ pub struct Level {
     dram: Option<Dram>,
     from: Vec<Inlet<Packet>>,
     turns: RoundRobin,
-    /// Answers on their way out, and how many of them have found no room yet: no more is taken on then.
+    /// Answers on their way out.
     answers: Sender<Packet>,
+    /// Answers that have found no room yet. While there are any, no requests are accepted.
     unanswered: Pending,
     ways: Rc<Router<Packet>>,
-    /// The record of an order for all blocks, and whether these are being told.
+    /// The record of an order for all blocks.
     order: Line<LINE>,
+    /// Whether blocks are being flushed or given up for the order.
     sweeping: bool,
     bell: EventCount,
     reads: Counter,
@@ -59,7 +63,8 @@ pub struct Level {
 }
 
 impl Level {
-    /// Builds the level at `scope`, and starts the context that sends its answers. `neighbours`: whoever is above, below and beside.
+    /// Builds the level at `scope`, and starts the context that sends its answers. `neighbours`: the wires to all
+    /// nodes above, below and beside.
     pub fn new(spec: LevelSpec, extent: Extent, neighbours: Side<Packet>, scope: &Scope) -> Self {
         let memory::Port { port, pace } = memory::Port::of(&spec.timing);
         let (under_way, done): (Outlet<Packet>, Inlet<Packet>) = scope.port("under_way", port, scope);
@@ -92,7 +97,7 @@ impl Level {
         }
     }
 
-    /// Has the golden image told of all that is read and written here.
+    /// Reports all reads and writes here to the golden image.
     pub fn checked_by(mut self, reporter: Option<Reporter>) -> Self {
         self.directory.reporter = reporter;
         self
@@ -125,7 +130,7 @@ impl Level {
         }
     }
 
-    /// Tells a report on a run that does not get on what this level waits for.
+    /// Adds what this level waits for to the report on a run that makes no progress.
     fn explain(&self, cx: &Context) {
         self.ways.explain(cx);
         self.answers.explain(cx);
@@ -135,7 +140,7 @@ impl Level {
         }
     }
 
-    /// Shows the directory its next message; says whether there was one.
+    /// Delivers the next message to the directory; returns whether there was one.
     fn next(&mut self) -> Result<bool, Box<Impossible>> {
         if let Some(answer) = self.from.iter().find_map(|inlet| memory::take(inlet, Lane::Reply)) {
             self.directory.offer(answer.msg)?;
@@ -169,7 +174,7 @@ impl Level {
         Ok(false)
     }
 
-    /// Whether what a message may bring about has room. Answers are taken even if not.
+    /// Whether there is room for the access that a message may cause. Answers are accepted even without room.
     fn has_room(&self, msg: &Msg<LINE>) -> bool {
         if msg.line == WHOLE {
             return !self.order.is_asked();
@@ -177,7 +182,7 @@ impl Level {
         self.dram.as_ref().is_none_or(|dram| dram.has_room(self.directory.at(msg.line)))
     }
 
-    /// Sends what a step gave rise to, or sees to it that it will be sent.
+    /// Sends the messages that a step has produced, or schedules them behind their memory access.
     fn respond(&mut self, now: u64) -> Result<(), Box<Impossible>> {
         for msg in self.directory.out.drain(..) {
             send(&self.ways, &self.answers, msg);
@@ -204,7 +209,7 @@ impl Level {
         Ok(())
     }
 
-    /// One step of the table of orders: blocks are told, or who ordered something is.
+    /// One step of the table of orders. It starts a sweep over all blocks, or answers the sender of the order.
     fn show_order(&mut self, msg: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         let orders = Orders { table: &orders_level::TABLE, below: Vec::new(), peers: Vec::new() };
         let place = Place::new(self.me, self.me);
@@ -222,7 +227,7 @@ impl Level {
     }
 }
 
-/// Answers leave when they are due; what is asked or told leaves at once.
+/// Answers leave after the memory's latency; requests and probes leave at once.
 fn send(ways: &Router<Packet>, answers: &Sender<Packet>, msg: Msg<LINE>) {
     match lane(&msg) {
         Lane::Reply => answers.send(Lane::Reply, msg.into(), 0),

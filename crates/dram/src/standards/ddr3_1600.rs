@@ -1,9 +1,9 @@
 //! DDR3-1600: a 64-bit channel of x8 devices of 4 Gb.
 //!
-//! Source: the public configurations `DDR3_1600_8x8` of gem5 and `DDR3_4Gb_x8_1600` of DRAMsim3, which were made from Micron's data
-//! sheets. Seen in excerpts of those sheets themselves ("4Gb: x4, x8, x16 DDR3L SDRAM", MT41K512M8, grade -125, and the table of
-//! timings that DDR3 devices share): CL, tRCD and tRP (11-11-11, 13.75 ns each), tCCD, tRTP, tREFI and tRFC; tRAS, tRRD, tFAW, tWR
-//! and tWTR have not been held against one. A cycle has 1.25 ns.
+//! Source: the public configurations `DDR3_1600_8x8` of gem5 and `DDR3_4Gb_x8_1600` of DRAMsim3, which were made from
+//! Micron's data sheets. CL, tRCD and tRP (11-11-11, 13.75 ns each), tCCD, tRTP, tREFI and tRFC were checked against
+//! excerpts of those sheets ("4Gb: x4, x8, x16 DDR3L SDRAM", MT41K512M8, grade -125, and the table of timings that
+//! DDR3 devices share). tRAS, tRRD, tFAW, tWR and tWTR were not. A cycle is 1.25 ns.
 
 use crate::{Standard, Timings};
 use engine::Hertz;

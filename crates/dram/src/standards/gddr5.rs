@@ -1,8 +1,8 @@
 //! GDDR5 at 4 Gb/s: a 32-bit channel of one device of 1 Gb.
 //!
-//! Source: SK hynix, "1Gb (32Mx32) GDDR5 SGRAM", H5GQ1H24AFR (JEDEC JESD212), as gem5's `GDDR5_4000_2x32` quotes it. Its latencies are
-//! settings of the mode register: CL is taken to be tRCD, and CWL to be 6 of the 4 to 7 that can be set. The data bus moves
-//! four beats in a cycle of the command clock, which has 1 ns.
+//! Source: SK hynix, "1Gb (32Mx32) GDDR5 SGRAM", H5GQ1H24AFR (JEDEC JESD212), as gem5's `GDDR5_4000_2x32` quotes it.
+//! Its latencies are settings of the mode register: CL is assumed to equal tRCD, and CWL to be 6 out of a range of 4
+//! to 7. The data bus makes four transfers per cycle of the command clock, which is 1 ns.
 
 use crate::{Standard, Timings};
 use engine::Hertz;

@@ -1,7 +1,8 @@
 //! HBM at 1 Gb/s: one 128-bit channel of a stack of four dies of 2 Gb, as in AMD's Fiji.
 //!
-//! Source: JEDEC JESD235, with core timings, which it leaves to vendors, from SK hynix, "HBM: Memory Solution for High Performance
-//! Processors" (MemCon 2014), as gem5's `HBM_1000_4H_1x128` and DRAMsim3's `HBM1_4Gb_x128` quote them. Bursts of four. At this speed bank groups cost nothing, so tCCD_L is tCCD_S. A cycle has 2 ns.
+//! Source: JEDEC JESD235. It leaves core timings to vendors: those are from SK hynix, "HBM: Memory Solution for High
+//! Performance Processors" (MemCon 2014), as gem5's `HBM_1000_4H_1x128` and DRAMsim3's `HBM1_4Gb_x128` quote them.
+//! Bursts of four. At this speed bank groups cost nothing, so tCCD_L is tCCD_S. A cycle is 2 ns.
 
 use crate::{Standard, Timings};
 use engine::Hertz;

@@ -1,7 +1,7 @@
 //! HBM2 at 2 Gb/s: one 64-bit pseudo-channel of a stack of four dies of 8 Gb.
 //!
-//! Source: JEDEC JESD235A, pseudo-channel mode; core timings, which it leaves to vendors, as gem5's `HBM_2000_4H_1x64` has them, and
-//! tRFC of dies of 8 Gb. A cycle has 1 ns.
+//! Source: JEDEC JESD235A, pseudo-channel mode. It leaves core timings to vendors: those are from gem5's
+//! `HBM_2000_4H_1x64`, with tRFC of dies of 8 Gb. A cycle is 1 ns.
 
 use crate::{Standard, Timings};
 use engine::Hertz;

@@ -1,4 +1,4 @@
-//! Timing sets, one a file, each with its source.
+//! Timing sets, one per file, each with its source.
 
 mod ddr3_1600;
 mod ddr4_2400;

@@ -1,7 +1,7 @@
 //! Statistics: cheap enough to be always on.
 //!
-//! A statistic is a cell that its element adds to; its name is looked at only when a region of the run ends. Regions
-//! follow each other without a gap: at a boundary every statistic is read, kept under the region's name, and starts anew.
+//! A statistic is a cell that its element adds to. Its name is used only when a region of the run ends. Regions follow
+//! each other without a gap: at a boundary every statistic is read, kept under the region's name, and reset.
 
 mod rate;
 mod registry;

@@ -1,20 +1,20 @@
-//! How much happens in each of many short spans of equal length: what a mean, a deviation and a maximum are taken of.
+//! How often something happens in short spans of equal length, for a mean, a standard deviation and a maximum.
 //!
-//! A [`Series`](super::Series) has few spans and gets coarser; here they keep their length, and only how their counts are spread is
-//! kept. Spans begin with the region; its last may be shorter.
+//! A [`Series`](super::Series) has few spans, which get longer over time. Here spans keep their length, and only the
+//! distribution of their counts is kept. Spans begin with the region; the last span of a region may be shorter.
 
 use super::registry::{Counter, Histogram};
 use crate::{core::Core, time::Time};
 use std::{cell::Cell, rc::Rc};
 
-/// Counts, span by span.
+/// Counts per span.
 #[derive(Clone)]
 pub struct Rate(Rc<RateCells>);
 
 struct RateCells {
     core: Rc<Core>,
     span: Time,
-    /// When the span began in which is counted now.
+    /// The start of the current span.
     since: Cell<Time>,
     count: Cell<u64>,
     counts: Histogram,
@@ -28,13 +28,13 @@ impl Rate {
         Rate(Rc::new(RateCells { core, span, since: Cell::new(Time::ZERO), count: Cell::new(0), counts, squares }))
     }
 
-    /// Counts so many now.
+    /// Adds `n` to the current span.
     pub fn count(&self, n: u64) {
         self.close_spans(self.0.core.time());
         self.0.count.set(self.0.count.get() + n);
     }
 
-    /// Closes the spans that are over.
+    /// Closes the spans that have ended by `now`.
     fn close_spans(&self, now: Time) {
         let cells = &*self.0;
         let over = (now.0 - cells.since.get().0) / cells.span.0;
@@ -51,7 +51,7 @@ impl Rate {
         self.0.squares.add(count * count);
     }
 
-    /// The region ends: so does the span that is not over.
+    /// Closes the current span at the end of the region.
     pub(super) fn close_region(&self, end: Time) {
         self.close_spans(end);
         if end > self.0.since.get() {

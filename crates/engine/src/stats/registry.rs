@@ -14,7 +14,7 @@ use std::{
     rc::Rc,
 };
 
-/// Counts.
+/// A counter.
 #[derive(Clone)]
 pub struct Counter(Rc<Cell<u64>>);
 
@@ -25,19 +25,19 @@ impl Counter {
         self.add(1);
     }
 
-    /// Counts several.
+    /// Counts `n`.
     #[inline]
     pub fn add(&self, n: u64) {
         self.0.set(self.0.get() + n);
     }
 
-    /// What has been counted in this region.
+    /// The count in this region.
     pub fn get(&self) -> u64 {
         self.0.get()
     }
 }
 
-/// How values are spread: bucket 0 holds zeros, bucket n values of n bits.
+/// The distribution of values: bucket 0 counts zeros, bucket n values of n bits.
 #[derive(Clone)]
 pub struct Histogram(Rc<HistogramCells>);
 
@@ -69,7 +69,7 @@ impl Histogram {
         self.0.max.set(self.0.max.get().max(value));
     }
 
-    /// Counts so many zeros.
+    /// Records `n` zeros.
     pub(super) fn record_zeros(&self, n: u64) {
         if n > 0 {
             self.record(0);
@@ -123,13 +123,13 @@ impl Level {
         self.0.max.set(self.0.max.get().max(level));
     }
 
-    /// One more.
+    /// Raises the level by one.
     #[inline]
     pub fn rise(&self) {
         self.set(self.0.level.get() + 1);
     }
 
-    /// One less.
+    /// Lowers the level by one.
     #[inline]
     pub fn fall(&self) {
         self.set(self.0.level.get() - 1);
@@ -163,7 +163,7 @@ impl Level {
     }
 }
 
-/// Where time goes: an element is in one of several phases at any time, so their cycles add up to those of the region.
+/// Where time goes: an element is in exactly one of several phases at any time, so their cycles add up to the region's.
 #[derive(Clone)]
 pub struct Phases(Rc<PhasesCells>);
 
@@ -181,14 +181,14 @@ impl Phases {
         Phases(Rc::new(PhasesCells { core, cycles, since: Cell::new(0), phase: Cell::new(0) }))
     }
 
-    /// From this cycle on it is in phase `phase`. A phase that is entered and left in one cycle has none.
+    /// Enters phase `phase` in this cycle. A phase that is entered and left in one cycle gets no cycle.
     #[inline]
     pub fn enter(&self, phase: usize) {
         self.account(self.0.core.cycle());
         self.0.phase.set(phase);
     }
 
-    /// The phase it is in.
+    /// The current phase.
     pub fn phase(&self) -> usize {
         self.0.phase.get()
     }
@@ -201,7 +201,7 @@ impl Phases {
         self.0.since.set(self.0.since.get() + cycles);
     }
 
-    /// The cycles of each phase in the region that ends at `end`; the next begins.
+    /// The cycles of each phase in the region that ends at `end`; resets them.
     fn take(&self, end: Time) -> impl Iterator<Item = u64> {
         self.account(self.0.core.clock.first_at(end));
         self.0.cycles.iter().map(|cycles| cycles.replace(0))
@@ -246,7 +246,7 @@ enum Stat {
     Level(Level),
     Matrix(Matrix),
     Series(Series),
-    /// Closes its spans at the end of a region; its histogram and its squares stand after it.
+    /// Closes its spans at the end of a region. Its histogram and its squares are the entries after it.
     Rate(Rate),
     Phases(Phases, Box<[Name]>),
     Energy(Rc<energy::Account>),
@@ -255,9 +255,9 @@ enum Stat {
 /// Every statistic of a partition.
 pub(crate) struct Registry {
     stats: Vec<(Name, Stat)>,
-    /// Asked only whether it holds a name.
+    /// Used only to find duplicates, never iterated.
     names: FxHashSet<Name>,
-    /// Names that were given out twice, found when a path can be told.
+    /// Names of two statistics. Kept until their paths can be reported.
     twice: RefCell<Vec<Name>>,
 }
 
@@ -309,7 +309,7 @@ impl Registry {
         series
     }
 
-    /// The counts at `name`, the sum of their squares at `squares`.
+    /// A rate with its counts at `name` and the sum of their squares at `squares`.
     pub(crate) fn rate(&mut self, name: Name, squares: Name, core: Rc<Core>, span: Time) -> Rate {
         let (counts, sum) = (Histogram::new(), Counter(Rc::default()));
         let rate = Rate::new(core, span, counts.clone(), sum.clone());
@@ -319,7 +319,7 @@ impl Registry {
         rate
     }
 
-    /// A phase for each of `phases`, at a place `name`.
+    /// An account at `name` with one phase for each of `phases`.
     pub(crate) fn phases(&mut self, name: Name, phases: Box<[Name]>, core: Rc<Core>) -> Phases {
         let account = Phases::new(core, phases.len());
         self.add(name, Stat::Phases(account.clone(), phases));
@@ -332,8 +332,8 @@ impl Registry {
         Energy(account)
     }
 
-    /// Reads every statistic at the end of a region, which is `end`, into `values`, and starts it anew. The first region of a
-    /// run has every path, those that follow what there was in them.
+    /// Reads every statistic at `end`, the end of a region, into `values`, and resets it. The first region of a run has
+    /// every path; later regions leave out values that are [nothing](Value::is_nothing).
     pub(crate) fn read(&self, names: &Names, end: Time, first: bool, values: &mut Vec<(String, Value)>) {
         for (name, stat) in &self.stats {
             if let Stat::Phases(account, phases) = stat {
@@ -368,7 +368,7 @@ impl Registry {
         }
     }
 
-    /// A name that two statistics share, if there is one: a mistake in the model.
+    /// A name that two statistics share, if there is one: an error in the model.
     pub(crate) fn duplicate(&self) -> Option<Name> {
         self.twice.borrow().first().copied()
     }

@@ -1,8 +1,8 @@
-//! What happened when: a count or a level over time, in spans of equal length.
+//! A count or a level over time, in spans of equal length.
 //!
-//! Spans lie on a grid that begins with cycle 0, so those of one region and of the next fit together. They are short at
-//! first; when a region needs more than [`MOST`], two of them become one. So a series never takes more room than that,
-//! and depends on nothing but what was measured.
+//! Spans lie on a grid that begins with cycle 0, so spans of one region and of the next fit together. They are short at
+//! first. When a region needs more than [`MOST`] spans, pairs of them are merged. So the size of a series is bounded,
+//! and its contents depend only on what was measured.
 
 use crate::{core::Core, time::Time};
 use serde::{Deserialize, Serialize};
@@ -11,19 +11,19 @@ use std::{
     rc::Rc,
 };
 
-/// How many spans a series has at most.
+/// Maximum number of spans of a series.
 const MOST: usize = 128;
-/// How many cycles a span has at first.
+/// Number of cycles of a span at first.
 const SHORTEST: u64 = 64;
 
-/// The spans of a series. Divided by the cycles of a span, a sum is a rate (of what was counted) or an average (of a level).
+/// The spans of a series. A sum divided by the cycles of a span is a rate (of a count) or an average (of a level).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spans {
-    /// The cycles of a span, a power of two.
+    /// Number of cycles of a span, a power of two.
     pub span_cycles: u64,
-    /// The number of the first span here; the one with cycle 0 has number 0.
+    /// The number of the first span here; the span with cycle 0 is number 0.
     pub first: u64,
-    /// What was counted in each span, or the sum of the level over its cycles; from the first to the last that is not 0.
+    /// For each span, the count or the sum of the level over its cycles; from the first to the last span that is not 0.
     pub sums: Vec<u64>,
 }
 
@@ -32,14 +32,14 @@ impl Spans {
         Spans { span_cycles: SHORTEST, first: cycle / SHORTEST, sums: Vec::new() }
     }
 
-    /// The cycle with which a span begins, and its sum.
+    /// The first cycle of each span, and its sum.
     pub fn by_cycle(&self) -> impl Iterator<Item = (u64, u64)> {
         (self.first..).zip(&self.sums).map(|(number, sum)| (number * self.span_cycles, *sum))
     }
 
-    /// Adds to the span of a cycle.
+    /// Adds `n` to the span of `cycle`.
     fn add(&mut self, cycle: u64, n: u64) {
-        // A power of two.
+        // A shift divides, because `span_cycles` is a power of two.
         let number = |spans: &Spans| (cycle >> spans.span_cycles.trailing_zeros()).saturating_sub(spans.first);
         while number(self) >= MOST as u64 {
             self.halve();
@@ -51,12 +51,12 @@ impl Spans {
         self.sums[at] += n;
     }
 
-    /// A level from one cycle until another.
+    /// Adds a level that lasts from cycle `from` until cycle `until`.
     fn spread(&mut self, mut from: u64, until: u64, level: u64) {
         if level == 0 || from >= until {
             return;
         }
-        self.add(until - 1, 0); // as coarse as it must be
+        self.add(until - 1, 0); // makes the spans as long as they must be
         while from < until {
             let end = until.min((from / self.span_cycles + 1) * self.span_cycles);
             self.add(from, (end - from) * level);
@@ -64,7 +64,7 @@ impl Spans {
         }
     }
 
-    /// Makes one span of every two.
+    /// Merges spans in pairs.
     fn halve(&mut self) {
         let (first, sums) = (self.first, std::mem::take(&mut self.sums));
         self.span_cycles *= 2;
@@ -76,7 +76,7 @@ impl Spans {
         }
     }
 
-    /// Adds a series of the same element in a region that follows.
+    /// Adds the series of a later region of the same element.
     pub(super) fn join(&mut self, other: &Spans) {
         let mut other = other.clone();
         while self.span_cycles < other.span_cycles {
@@ -113,7 +113,7 @@ impl Series {
         Series(Rc::new(SeriesCells { core, spans, level, since }))
     }
 
-    /// Counts so many in this cycle.
+    /// Adds `n` to the count of this cycle.
     pub fn count(&self, n: u64) {
         self.0.spans.borrow_mut().add(self.0.core.cycle(), n);
     }

@@ -1,4 +1,4 @@
-//! Statistics as they leave a run: plain values under their paths.
+//! Statistics as the result of a run: plain values by path.
 
 use super::series::Spans;
 use crate::time::Time;
@@ -8,15 +8,15 @@ use std::{
     collections::{BTreeMap, btree_map::Entry},
 };
 
-/// What a statistic measured in one region.
+/// The value of a statistic in one region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Value {
     /// A count.
     Count(u64),
-    /// How values were spread; bucket 0 counts zeros, bucket n values of n bits.
+    /// A distribution of values; bucket 0 counts zeros, bucket n values of n bits.
     Histogram {
-        /// How many values.
+        /// Number of values.
         count: u64,
         /// Their sum.
         sum: u64,
@@ -29,7 +29,7 @@ pub enum Value {
     },
     /// A level over time: its average is `area / cycles`.
     Level {
-        /// How long the region was, in cycles of the element's clock.
+        /// Length of the region in cycles of the element's clock.
         cycles: u64,
         /// The sum of the level over those cycles.
         area: u64,
@@ -49,9 +49,9 @@ pub enum Value {
     Series(Spans),
     /// Energy in femtojoules.
     Energy {
-        /// What leaked as time went by.
+        /// Leakage over time.
         passive: u64,
-        /// What was spent on events.
+        /// Energy of events.
         active: u64,
     },
 }
@@ -63,12 +63,12 @@ impl Value {
             Value::Count(count) | Value::Histogram { count, .. } => *count == 0,
             Value::Matrix { counts, .. } => counts.iter().all(|count| *count == 0),
             Value::Energy { passive, active } => *passive == 0 && *active == 0,
-            // Over which time it was nothing counts.
+            // A level of 0 still counts for its time.
             Value::Level { .. } | Value::Series(_) => false,
         }
     }
 
-    /// Adds the same statistic of a region that follows.
+    /// Adds the value of the same statistic in a later region.
     fn add(&mut self, other: &Value) {
         match (self, other) {
             (Value::Count(a), Value::Count(b)) => *a += b,
@@ -146,7 +146,7 @@ impl Statistics {
         })
     }
 
-    /// Takes in what several partitions have measured in the region.
+    /// Adds the values that several partitions measured in the region.
     pub(crate) fn gather(&mut self, mut measured: Vec<(String, Value)>) {
         measured.sort_by(|(path, _), (path2, _)| path.cmp(path2));
         measured.dedup_by(|(path, value), (before, sum)| {
@@ -168,7 +168,7 @@ impl Statistics {
         }
     }
 
-    /// Adds the statistics of a region that follows.
+    /// Adds the statistics of a later region.
     pub fn add(&mut self, other: &Statistics) {
         for (path, value) in &other.0 {
             match self.0.get_mut(path) {
@@ -182,7 +182,7 @@ impl Statistics {
 /// A region of a run and what was measured in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Region {
-    /// What the model called it; the first is called `start`.
+    /// The name that the model gave it; the first region is called `start`.
     pub name: String,
     /// When it began.
     pub start: Time,

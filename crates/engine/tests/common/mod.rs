@@ -1,10 +1,10 @@
-//! What the engine's tests share.
+//! Helpers of the engine's tests.
 #![allow(dead_code)] // each test file uses a part of it
 
 use engine::{Hertz, Model, Outcome, Run, RunOptions, Scope};
 use std::sync::{Arc, Mutex};
 
-/// Runs what `build` makes in one partition with a clock of 1 GHz, so that cycles are nanoseconds.
+/// Runs the model that `build` makes in one partition with a clock of 1 GHz, so that cycles are nanoseconds.
 pub fn simulate(build: impl FnOnce(Scope) + Send + 'static) -> Run {
     simulate_with(&RunOptions::default(), build)
 }

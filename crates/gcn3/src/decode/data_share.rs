@@ -10,7 +10,7 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
     let mut inst = Inst::bare(op, Format::Ds, 8);
     let fields = [("addr", 32), ("data0", 40), ("data1", 48)];
     for (n, (name, low)) in fields.into_iter().enumerate() {
-        // The registers of the global wave sync instructions sit in the address field.
+        // The global wave sync instructions have their register in the address field.
         let low = if info.src[0] == Kind::None { 32 } else { low };
         if info.src[n] != Kind::None {
             inst.src[n] = op.field(name).vgpr(word.field(low, 8), info.src[n])?;

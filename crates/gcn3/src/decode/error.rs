@@ -1,17 +1,17 @@
-//! Why bytes are not an instruction.
+//! Decoding errors.
 
 use std::fmt;
 
 use crate::ops::Op;
 
-/// Bytes that are no instruction this program knows.
+/// Bytes that are not a known instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct DecodeError {
     /// Where the instruction starts, in bytes from the start of the code.
     pub offset: usize,
     /// The instruction's first word, unless the code ends before it does.
     pub first: Option<u32>,
-    /// The word behind it, which may or may not belong to the instruction.
+    /// The word after it, which may or may not belong to the instruction.
     pub second: Option<u32>,
     #[source]
     pub reason: Reason,

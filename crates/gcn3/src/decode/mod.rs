@@ -1,10 +1,10 @@
-//! From bytes to [`Inst`]: one file per family of encodings.
+//! Decodes bytes to [`Inst`], with one file per family of encodings.
 //!
-//! The decoder accepts what the hardware gives a meaning and refuses the rest with the words and the reason. Fields that
-//! an instruction does not use are ignored, as hardware ignores them. Modifiers that would change the result of an
-//! instruction that has none (a negated source of `v_and_b32`) are refused rather than dropped.
+//! The decoder accepts everything that the hardware defines, and rejects the rest with the words and the reason. Fields
+//! that an instruction does not use are ignored, as in the hardware. Modifiers on an instruction that does not support
+//! them (a negated source of `v_and_b32`) are rejected rather than dropped.
 //!
-//! Interpolation and export belong to graphics pipelines, which are not simulated: they are refused by name.
+//! Interpolation and export belong to graphics pipelines, which are not simulated: they are rejected by name.
 
 mod data_share;
 mod error;
@@ -44,7 +44,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The first bits of the first word tell the encoding, most of them in the top six.
+/// Determines the encoding from the first bits of the first word, in most cases from the top six.
 fn decode_words(words: Words) -> Result<Inst, Reason> {
     let first = words.first;
     match first >> 26 {
@@ -63,7 +63,7 @@ fn decode_words(words: Words) -> Result<Inst, Reason> {
     }
 }
 
-/// The word of an instruction and the one behind it, which may belong to it.
+/// The first word of an instruction, and the word after it, which may belong to it.
 #[derive(Clone, Copy)]
 struct Words {
     first: u32,

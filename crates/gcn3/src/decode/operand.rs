@@ -1,10 +1,10 @@
-//! Operand fields, checked against the registers there are.
+//! Operand fields, checked against the existing registers.
 
 use super::Reason;
 use crate::inst::{Inst, Operand};
 use crate::ops::{Kind, Op};
 
-/// An operand field of an instruction, for messages.
+/// An operand field of an instruction, for error messages.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     pub op: Op,
@@ -33,7 +33,7 @@ impl Field {
         Ok(Operand::from_field(code))
     }
 
-    /// A source field of eight or nine bits. Constants are allowed; literals are the caller's business.
+    /// A source field of eight or nine bits. Constants are allowed; literals are left to the caller.
     pub fn source(self, code: u32, kind: Kind) -> Result<Operand, Reason> {
         match code {
             0..=127 => self.scalar_register(code, kind),
@@ -48,7 +48,7 @@ impl Field {
         self.vgprs(code, kind.registers())
     }
 
-    /// As [`Field::vgpr`], for an operand whose length is not in the table of instructions.
+    /// Variant of [`Field::vgpr`] for an operand whose length is not in the instruction table.
     pub fn vgprs(self, code: u32, registers: u8) -> Result<Operand, Reason> {
         if code + u32::from(registers) > 256 {
             return Err(self.wrong(code as u16, "runs past v255"));
@@ -62,7 +62,7 @@ impl Field {
 }
 
 impl Op {
-    /// Sources that may be negated or made absolute, one bit each.
+    /// The sources that support negation and absolute value, one bit each.
     pub(super) fn modified_sources(self) -> u8 {
         if self == Op::VCndmaskB32 {
             return 0b011;
@@ -77,7 +77,7 @@ impl Op {
 }
 
 impl Inst {
-    /// Checks source 0 of the instructions that read lanes or registers by number, and so need a vector register.
+    /// Checks source 0 of instructions that read lanes or registers by number, which must be a vector register.
     pub(super) fn needs_vector_source(&self) -> Result<(), Reason> {
         let by_number =
             matches!(self.op, Op::VReadfirstlaneB32 | Op::VReadlaneB32 | Op::VMovrelsB32 | Op::VMovrelsdB32);

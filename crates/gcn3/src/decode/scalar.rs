@@ -1,4 +1,4 @@
-//! SOP2, SOPK, SOP1, SOPC and SOPP: arithmetic on scalar registers, and the program's control flow.
+//! SOP2, SOPK, SOP1, SOPC and SOPP: scalar arithmetic, and control flow.
 
 use super::{Reason, Words, lookup};
 use crate::inst::{Extra, Format, HwReg, Inst, Operand};
@@ -70,7 +70,7 @@ fn sopk(words: Words) -> Result<Inst, Reason> {
     let info = op.info();
     let unsigned = matches!(info.opcode, 0x08..=0x0d); // s_cmpk_eq_u32 to s_cmpk_le_u32
     inst.imm = if unsigned { words.field(0, 16) } else { sign_extended(words) };
-    // The one register field is the destination, the first source or both.
+    // The single register field is the destination, the first source, or both.
     let field = op.field("sdst");
     let register = words.field(16, 7);
     match op {
@@ -116,7 +116,7 @@ fn hardware_register(words: Words) -> Extra {
 }
 
 impl Inst {
-    /// Reads source `n` of a scalar instruction from the eight bits at `low`, and the literal behind the instruction.
+    /// Decodes source `n` of a scalar instruction from the eight bits at `low`, with the literal after the instruction.
     fn scalar_source(&mut self, words: Words, n: usize, low: u32) -> Result<(), Reason> {
         let field = self.op.field(if n == 0 { "ssrc0" } else { "ssrc1" });
         let code = words.field(low, 8);

@@ -33,7 +33,7 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
     }
     let mut memory = MemoryFields { flags: Flags::default().with(Flags::GLC, word.bit(16)), ..MemoryFields::default() };
     if matches!(op, Op::SAtcProbe | Op::SAtcProbeBuffer) {
-        // Not a register but the kind of access to probe for.
+        // Not a register, but the kind of access to probe for.
         memory.dmask = data as u8;
     }
     inst.extra = Extra::Memory(memory);

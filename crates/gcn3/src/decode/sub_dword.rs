@@ -22,7 +22,7 @@ pub(super) fn sdwa(inst: &mut Inst, word: u32) -> Result<(), Reason> {
         sdwa.src_sel[1] = select(field(24, 3), "src1_sel")?;
         bits[1] = field(27, 3);
     }
-    // A compare writes a mask, which has no parts.
+    // A compare writes a mask, which has no sub-dword parts.
     if !compares {
         sdwa.dst_sel = select(field(8, 3), "dst_sel")?;
         sdwa.dst_unused = match field(11, 2) {
@@ -100,7 +100,8 @@ pub(super) fn dpp(inst: &mut Inst, word: u32) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Whether an instruction has neither form: it has operands longer than a register, or reads registers by number.
+/// Whether an instruction has neither form, because it has operands longer than a register or reads registers by
+/// number.
 fn is_whole_only(op: Op) -> bool {
     let info = op.info();
     let wide = |kind: &Kind| *kind != Kind::Mask && kind.registers() > 1;

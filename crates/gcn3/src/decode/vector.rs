@@ -1,10 +1,10 @@
-//! VOP1, VOP2 and VOPC in their short form, with a literal, or with an SDWA or DPP word behind.
+//! VOP1, VOP2 and VOPC in their short form, with a literal, or with an SDWA or DPP word.
 
 use super::{Reason, Words, lookup, sub_dword};
 use crate::inst::{Format, Inst, Operand};
 use crate::ops::{Kind, Op, by_opcode};
 
-/// Source codes that announce a second word of another kind.
+/// Source codes that indicate a second word of another kind.
 const SDWA: u32 = 249;
 const DPP: u32 = 250;
 
@@ -17,7 +17,7 @@ pub(super) fn decode(words: Words) -> Result<Inst, Reason> {
     let info = op.info();
     let mut inst = Inst::bare(op, format, 4);
 
-    // The destination: VOPC has none of this kind, VOP1 and VOP2 keep it in the same place.
+    // The destination: VOPC has no vector destination; VOP1 and VOP2 have it in the same field.
     inst.dst = match info.dst {
         Kind::None => Operand::NONE,
         Kind::S32 => op.field("sdst").scalar_register(words.field(17, 8), info.dst)?,
@@ -54,7 +54,7 @@ pub(super) fn decode(words: Words) -> Result<Inst, Reason> {
         }
     }
     match op {
-        // Source 1 of the encoding is the term, not the factor.
+        // Source 1 of the encoding is the addend, not the factor.
         Op::VMadmkF32 | Op::VMadmkF16 => inst.src = [inst.src[0], Operand::LITERAL, inst.src[1]],
         Op::VMadakF32 | Op::VMadakF16 => inst.src[2] = Operand::LITERAL,
         _ => (),
@@ -63,7 +63,7 @@ pub(super) fn decode(words: Words) -> Result<Inst, Reason> {
     Ok(inst)
 }
 
-/// The instruction of the VINTRP encoding that `word` is.
+/// The graphics instruction of a VINTRP encoding, for the error message.
 pub(super) fn interpolation(word: u32) -> Reason {
     match word >> 16 & 3 {
         0 => Reason::Graphics { mnemonic: "v_interp_p1_f32" },

@@ -1,4 +1,4 @@
-//! FLAT, MUBUF, MTBUF and MIMG: memory accessed lane by lane.
+//! FLAT, MUBUF, MTBUF and MIMG: memory accesses with an address per lane.
 
 use super::{Pair, Reason, lookup};
 use crate::inst::{Extra, Flags, Format, Inst, MemoryFields, Operand};
@@ -18,7 +18,7 @@ pub(super) fn flat(word: Pair) -> Result<Inst, Reason> {
     if info.src[1] != Kind::None {
         inst.src[1] = op.field("data").vgpr(word.field(40, 8), info.src[1])?;
     }
-    // An atomic returns the value before only if asked to.
+    // An atomic returns the old value only if GLC is set.
     let returns = info.src[1] == Kind::None || flags.contains(Flags::GLC);
     if info.dst != Kind::None && returns {
         let registers = info.dst.registers() + memory.status_registers();
@@ -37,7 +37,7 @@ pub(super) fn untyped_buffer(word: Pair) -> Result<Inst, Reason> {
     Ok(inst)
 }
 
-/// Only loads of one register can go to the local data share, and one store comes from there.
+/// Checks that LDS is used only by loads of one register, and by the one store that reads from LDS.
 fn check_lds(op: Op, word: Pair) -> Result<(), Reason> {
     let (lds, addressing) = (word.bit(16), word.field(12, 2));
     let loads_one_register = matches!(
@@ -68,7 +68,7 @@ pub(super) fn typed_buffer(word: Pair) -> Result<Inst, Reason> {
     Ok(inst)
 }
 
-/// What the two buffer encodings have in common.
+/// The common part of the two buffer encodings.
 fn buffer(inst: &mut Inst, word: Pair, mut memory: MemoryFields) -> Result<(), Reason> {
     let op = inst.op;
     let info = op.info();
@@ -128,7 +128,7 @@ pub(super) fn image(word: Pair) -> Result<Inst, Reason> {
     Ok(inst)
 }
 
-/// Atomics know two element sizes, and not every image instruction has a 16-bit form.
+/// Checks that atomics have one of the two element sizes, and that 16-bit forms exist.
 fn check_image(op: Op, memory: MemoryFields) -> Result<(), Reason> {
     let atomic = (Op::ImageAtomicSwap..=Op::ImageAtomicDec).contains(&op);
     let elements = if op == Op::ImageAtomicCmpswap { [0x3, 0xf] } else { [0x1, 0x3] };
@@ -143,8 +143,8 @@ fn check_image(op: Op, memory: MemoryFields) -> Result<(), Reason> {
     Ok(())
 }
 
-/// How many vector registers an image instruction reads or writes: one per component, even a 16-bit one, plus the
-/// status word.
+/// The number of vector registers that an image instruction reads or writes: one per component, even for 16-bit
+/// components, plus the status word.
 pub(crate) fn image_data_registers(op: Op, memory: MemoryFields) -> u8 {
     let gathers = op.mnemonic().starts_with("image_gather4");
     let components = if gathers { 4 } else { memory.dmask.count_ones().max(1) as u8 };

@@ -1,4 +1,4 @@
-//! VOP3: vector instructions with any three sources, modifiers, and a scalar destination of choice.
+//! VOP3: vector instructions with up to three arbitrary sources, modifiers, and a selectable scalar destination.
 
 use super::{Pair, Reason, lookup};
 use crate::inst::{Format, Inst, Mods, Omod, Operand};
@@ -55,7 +55,7 @@ fn source(op: Op, n: usize, name: &'static str, code: u32) -> Result<Operand, Re
     wrong.map_or(Ok(operand), |why| Err(field.wrong(code as u16, why)))
 }
 
-/// The abs, neg, omod and clamp fields, of which an instruction may have only those that mean something to it.
+/// The abs, neg, omod and clamp fields; fields that the instruction does not support are rejected.
 fn modifiers(op: Op, word: Pair, has_sdst: bool) -> Result<Mods, Reason> {
     let info = op.info();
     let refuse = |what| Err(Reason::Modifier { op, what });

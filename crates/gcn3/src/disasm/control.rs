@@ -1,4 +1,4 @@
-//! SOPP and the texts of packed constants: wait counts, messages, hardware registers, index modes.
+//! SOPP, and the texts of packed constants: wait counts, messages, hardware registers, index modes.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -20,7 +20,7 @@ pub(super) fn program(inst: &Inst, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A number that is decimal while an inline constant could give it.
+/// A number, in decimal if it could be an inline constant.
 pub(super) struct SmallNumber(pub u16);
 
 impl Display for SmallNumber {
@@ -33,7 +33,7 @@ fn is_branch(op: Op) -> bool {
     op == Op::SBranch || op.mnemonic().starts_with("s_cbranch")
 }
 
-/// The counters `s_waitcnt` waits for; those it does not wait for are left out.
+/// The counters that `s_waitcnt` waits for; others are left out.
 struct WaitCounts(u16);
 
 impl Display for WaitCounts {
@@ -49,7 +49,7 @@ impl Display for WaitCounts {
     }
 }
 
-/// The message of `s_sendmsg`: its name, an operation of it, a geometry stream.
+/// The message of `s_sendmsg`: its name, its operation, its geometry stream.
 struct Message(u16);
 
 impl Display for Message {
@@ -95,7 +95,7 @@ impl Display for HwRegText {
     }
 }
 
-/// Which operands of vector instructions are indexed by M0.
+/// The operands of vector instructions that are indexed by M0.
 pub(super) struct GprIndexMode(pub u32);
 
 impl Display for GprIndexMode {

@@ -59,7 +59,7 @@ pub(super) fn data_share(inst: &Inst, f: &mut Formatter<'_>) -> fmt::Result {
     flags(inst, f, &[(Flags::GDS, "gds")])
 }
 
-/// The lane pattern of `ds_swizzle_b32`, by name where it has one.
+/// The lane pattern of `ds_swizzle_b32`, by name if it has one.
 fn swizzle(f: &mut Formatter<'_>, offset: u16) -> fmt::Result {
     if offset == 0 {
         return Ok(());
@@ -132,7 +132,7 @@ pub(super) fn buffer(inst: &Inst, f: &mut Formatter<'_>) -> fmt::Result {
     number(f, "offset", inst.imm as u16)?;
     let cache = [(Flags::GLC, "glc"), (Flags::SLC, "slc"), (Flags::TFE, "tfe")];
     let lds = [(Flags::LDS, "lds")];
-    // LLVM takes the lds of a store for a part of its name.
+    // LLVM treats the lds of a store as a part of its name.
     let (before, after) = if info.dst == Kind::None { (&lds[..], &cache[..]) } else { (&cache[..], &lds[..]) };
     flags(inst, f, before)?;
     flags(inst, f, after)

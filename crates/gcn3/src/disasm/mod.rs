@@ -1,6 +1,7 @@
-//! Assembly text, equal to LLVM's: what `llvm-objdump -d --mcpu=gfx803` prints between mnemonic and comment.
+//! Assembly text, identical to LLVM's: what `llvm-objdump -d --mcpu=gfx803` prints up to the comment.
 //!
-//! An [`Inst`] prints itself. Branches show their distance in words as LLVM does; [`Inst::branch_target`] has the place.
+//! An [`Inst`] implements `Display`. Branches show their distance in words, as LLVM does; [`Inst::branch_target`] gives
+//! the address.
 
 mod control;
 mod memory;
@@ -33,7 +34,7 @@ impl Display for Inst {
 }
 
 impl Inst {
-    /// The ending that tells the encodings of one instruction apart, where it has several.
+    /// The suffix that distinguishes the encodings of an instruction that has several.
     fn suffix(&self) -> &'static str {
         let nameless = matches!(self.op, Op::VNop | Op::VClrexcp);
         let several = self.op.vop3_opcode().is_some() && !nameless;
@@ -78,7 +79,7 @@ impl Inst {
     }
 }
 
-/// Writes operands: a space before the first, commas between.
+/// Writes operands, with a space before the first and commas between them.
 struct List<'a, 'b> {
     f: &'a mut Formatter<'b>,
     empty: bool,

@@ -1,4 +1,4 @@
-//! Registers and constants as LLVM writes them.
+//! Registers and constants in LLVM's syntax.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,7 +6,7 @@ use crate::inst::{Inst, Operand};
 use crate::ops::Kind;
 
 impl Inst {
-    /// How `operand` reads when it holds a `kind`.
+    /// The text of `operand` as a `kind`.
     pub(super) fn operand(&self, operand: Operand, kind: Kind) -> OperandText {
         OperandText { operand, kind, literal: self.imm }
     }
@@ -80,7 +80,7 @@ impl Display for Vgprs {
     }
 }
 
-/// Consecutive scalar registers, where their number is not in the table of instructions.
+/// Consecutive scalar registers, if their number is not in the instruction table.
 #[derive(Clone, Copy)]
 pub(super) struct Sgprs(pub Operand, pub u8);
 
@@ -110,10 +110,10 @@ fn inline_float(f: &mut Formatter<'_>, code: u16, kind: Kind) -> fmt::Result {
     }
 }
 
-/// A constant behind an instruction. One that an inline constant could have given reads like that constant.
+/// A literal constant. One that could be an inline constant is printed like that constant.
 fn literal(f: &mut Formatter<'_>, value: u32, kind: Kind) -> fmt::Result {
-    // A 16-bit operand takes the low half, but LLVM recognises an integer's constants by all 32 bits. A 64-bit integer
-    // is zero-extended; of a double the literal is the high half.
+    // A 16-bit operand uses the low half, but LLVM recognises integer constants by all 32 bits. A 64-bit integer is
+    // zero-extended; for a double the literal is the high half.
     let double = u64::from(value) << 32;
     let integer = match kind {
         Kind::F16 => i64::from(value as i16),

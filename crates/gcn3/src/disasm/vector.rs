@@ -23,7 +23,7 @@ pub(super) fn plain(inst: &Inst, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Destinations and sources, the implicit ones that assembly shows included.
+/// Destinations and sources, including implicit ones that assembly shows.
 fn operands<'a, D: Display>(
     inst: &'a Inst,
     f: &mut Formatter<'_>,
@@ -39,7 +39,7 @@ fn operands<'a, D: Display>(
     }
     let shown = if inst.op.accumulates() { 2 } else { 3 };
     for n in 0..shown {
-        // LLVM writes the exponent of a half like a half.
+        // LLVM prints the exponent operand of a half like a half.
         let kind = if inst.op == Op::VLdexpF16 { Kind::F16 } else { info.src[n] };
         if !inst.src[n].is_none() {
             let term = inst.op.has_literal_term() && inst.src[n] == Operand::LITERAL && n > 0;
@@ -53,7 +53,7 @@ fn operands<'a, D: Display>(
     Ok(())
 }
 
-/// A source with what is done to it: `-v1`, `|v1|`, `-|v1|`, `neg(1.0)`, `sext(v1)`.
+/// A source with its modifiers: `-v1`, `|v1|`, `-|v1|`, `neg(1.0)`, `sext(v1)`.
 struct Modified {
     operand: OperandText,
     n: usize,
@@ -67,7 +67,7 @@ impl Display for Modified {
         match (neg, abs) {
             (true, true) => write!(f, "-|{}|", self.operand),
             (false, true) => write!(f, "|{}|", self.operand),
-            // A minus sign would make it another constant.
+            // With a minus sign it would be a different constant.
             (true, false) if self.operand.is_constant() => write!(f, "neg({})", self.operand),
             (true, false) => write!(f, "-{}", self.operand),
             (false, false) if self.sext => write!(f, "sext({})", self.operand),

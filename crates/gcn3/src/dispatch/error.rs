@@ -1,8 +1,8 @@
-//! What can be wrong with a launch.
+//! Errors of a launch.
 
 use crate::object::ArgumentKind;
 
-/// Why a launch was refused.
+/// Why a launch was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DispatchError {
     #[error(

@@ -1,20 +1,20 @@
-//! The kernarg segment: the arguments of the source as the caller gives them, then the hidden ones.
+//! The kernarg segment: the explicit arguments from the caller, then the hidden ones.
 
 use super::{Dispatch, DispatchError, MAX_LDS, Places};
 use crate::object::{Argument, ArgumentKind, Hidden, ImplicitLayout, Kernel, Version};
 use mem::VirtAddr;
 
-/// Alignment of local memory whose element type is not known: that of the largest OpenCL vector in use.
+/// The alignment of local memory whose element type is not known: that of the largest OpenCL vector in use.
 const LOCAL_ALIGN: u32 = 16;
 
-/// One argument of the source.
+/// A value for an explicit argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgumentValue {
     /// The bytes of a number, vector or structure.
     Bytes(Vec<u8>),
-    /// The address of a buffer, or of an image's or sampler's description.
+    /// The address of a buffer, or of the descriptor of an image or sampler.
     Pointer(VirtAddr),
-    /// So many bytes of local memory for each work-group.
+    /// The number of bytes of local memory for each work-group.
     Local(u32),
 }
 
@@ -29,8 +29,8 @@ impl ArgumentValue {
 }
 
 impl Dispatch {
-    /// Packs the arguments of the source and checks each against the metadata. Local memory is handed out behind the
-    /// kernel's own, in the order of the arguments.
+    /// Packs the explicit arguments, and checks each against the metadata. Local memory is allocated after the kernel's
+    /// own, in the order of the arguments.
     pub fn set_arguments(&mut self, values: &[ArgumentValue]) -> Result<(), DispatchError> {
         let expected: Vec<Argument> = self.kernel.explicit_arguments().cloned().collect();
         if expected.len() != values.len() {
@@ -81,8 +81,8 @@ impl Dispatch {
         Ok(())
     }
 
-    /// Takes the kernarg segment as it is, for kernels whose arguments the object does not describe. It may be shorter
-    /// than the segment (zeros follow), and longer where the object gives no size.
+    /// Sets the kernarg segment directly, for kernels whose arguments the object does not describe. The bytes may be
+    /// fewer than the segment's (zeros follow), or more if the object gives no size.
     pub fn set_raw_arguments(&mut self, bytes: &[u8]) -> Result<(), DispatchError> {
         let expected = self.kernel.kernarg_size;
         if bytes.len() > expected as usize && expected != 0 {
@@ -96,7 +96,7 @@ impl Dispatch {
         Ok(())
     }
 
-    /// Hands out local memory behind what is taken; answers with its offset.
+    /// Allocates local memory after what is in use; returns its offset.
     pub fn allocate_lds(&mut self, size: u32, align: u32) -> Result<u32, DispatchError> {
         let start = u64::from(self.lds_size).next_multiple_of(u64::from(align.max(1)));
         let end = start + u64::from(size);
@@ -107,7 +107,7 @@ impl Dispatch {
         Ok(start as u32)
     }
 
-    /// The bytes of the kernarg segment, hidden arguments filled in.
+    /// The bytes of the kernarg segment, including hidden arguments.
     pub fn kernarg(&self, places: &Places) -> Vec<u8> {
         let mut segment = self.explicit.clone();
         for argument in self.kernel.hidden_arguments() {
@@ -132,7 +132,7 @@ impl Dispatch {
         segment
     }
 
-    /// Where `printf` looks for its buffer, whether or not the compiler noticed that it does and listed the argument.
+    /// The location of the `printf` buffer's address, even if the compiler did not list that argument.
     fn printf_slot(&self) -> Option<usize> {
         let first = self.kernel.hidden_arguments().next()?.offset as usize;
         let start = first + if self.kernel.version >= Version::V5 { 72 } else { 24 };
@@ -140,7 +140,7 @@ impl Dispatch {
     }
 
     fn hidden(&self, hidden: Hidden, places: &Places) -> u64 {
-        // Version 5 counts whole work-groups only and gives the size of the last, smaller one as the remainder.
+        // Version 5 counts only full work-groups, and gives the size of the last, smaller one as the remainder.
         let whole = |axis: usize| u64::from(self.grid[axis] / self.group[axis]);
         let group = |axis: usize| u64::from(self.group[axis]);
         let remainder = |axis: usize| u64::from(self.grid[axis] % self.group[axis]);
@@ -173,7 +173,7 @@ impl Dispatch {
     }
 }
 
-/// An argument as its owner would recognise it: `float* a`.
+/// An argument in its source form: `float* a`.
 fn describe(argument: &Argument) -> String {
     match (&argument.type_name, &argument.name) {
         (Some(type_name), Some(name)) => format!("{type_name} {name}"),

@@ -1,9 +1,9 @@
-//! One launch of a kernel: its grid, its arguments, and the registers with which each wavefront starts.
+//! One launch of a kernel: its grid, its arguments, and the initial registers of each wavefront.
 //!
-//! This is the work that a GPU's runtime, command processor and dispatcher share: the runtime packs the arguments of
-//! the source and fills in the hidden ones, the command processor and the dispatcher fill in the registers that the
-//! kernel's descriptor asks for, in the order LLVM's AMDGPU documentation gives. Nothing here touches memory: the
-//! caller says where things lie ([`Places`]) and writes the bytes it is given.
+//! This is the work of a GPU's runtime, command processor and dispatcher. The runtime packs the explicit arguments and
+//! fills in the hidden ones. The command processor and the dispatcher fill in the registers that the kernel's
+//! descriptor requests, in the order given by LLVM's AMDGPU documentation. Nothing here accesses memory: the caller
+//! provides the addresses ([`Places`]) and writes the bytes that it gets.
 
 mod error;
 mod kernarg;
@@ -17,28 +17,28 @@ pub use wave::{WAVE_LANES, WaveInit};
 use crate::object::{ImplicitLayout, Kernel, Version};
 use mem::VirtAddr;
 
-/// Local data share of one compute unit that a work-group can have.
+/// The maximum local data share of a work-group, that of one compute unit.
 pub const MAX_LDS: u32 = 64 << 10;
-/// Work-items in the largest work-group of gfx803.
+/// The maximum number of work-items in a work-group on gfx803.
 pub const MAX_GROUP: u32 = 1024;
-/// Scratch that the hardware can give a work-item: 8 MiB for a wavefront.
+/// The maximum scratch of a work-item in hardware: 8 MiB for a wavefront.
 pub const MAX_PRIVATE: u32 = 128 << 10;
-/// Scratch of a work-item when the compiler could not bound the stack.
+/// The scratch of a work-item if the compiler could not bound the stack.
 const UNBOUNDED_STACK: u32 = 16 << 10;
 
-/// Where flat addresses mean something other than global memory: each window is 4 GiB wide.
+/// Windows of flat addresses that do not refer to global memory; each is 4 GiB wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Apertures {
     /// Flat addresses of the work-group's LDS start here.
     pub lds: VirtAddr,
     /// Flat addresses of the work-item's own scratch start here.
     pub scratch: VirtAddr,
-    /// What the offset in FLAT_SCRATCH counts from (`SH_HIDDEN_PRIVATE_BASE_VIMID`).
+    /// The base of the offset in FLAT_SCRATCH (`SH_HIDDEN_PRIVATE_BASE_VIMID`).
     pub hidden_private_base: VirtAddr,
 }
 
 impl Default for Apertures {
-    /// The windows that the Linux driver gives gfx803.
+    /// The windows that the Linux driver sets up for gfx803.
     fn default() -> Self {
         Apertures {
             lds: VirtAddr(0x2000_0000_0000_0000),
@@ -48,7 +48,7 @@ impl Default for Apertures {
     }
 }
 
-/// Where the parts of a launch lie in memory.
+/// The addresses of the parts of a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places {
     /// The base of the loaded code object.
@@ -58,12 +58,12 @@ pub struct Places {
     pub packet: VirtAddr,
     /// The queue, an `amd_queue_t`.
     pub queue: VirtAddr,
-    /// Scratch memory, cut into slots of [`Dispatch::scratch_per_wave`] bytes; 256-byte aligned.
+    /// Scratch memory, divided into slots of [`Dispatch::scratch_per_wave`] bytes; 256-byte aligned.
     pub scratch: VirtAddr,
     /// Bytes of scratch memory.
     pub scratch_size: u64,
     pub apertures: Apertures,
-    /// Buffers of hidden arguments; zero where there is none.
+    /// Buffers of hidden arguments; zero if there is none.
     pub hostcall_buffer: VirtAddr,
     pub heap: VirtAddr,
     pub default_queue: VirtAddr,
@@ -79,17 +79,17 @@ pub struct Dispatch {
     group: [u32; 3],
     offset: [u64; 3],
     dims: u16,
-    /// The kernarg segment with the arguments of the source; the hidden ones are still zero.
+    /// The kernarg segment with the explicit arguments; the hidden ones are still zero.
     explicit: Vec<u8>,
-    /// Where the kernel's `printf` writes; zero if it has nowhere to.
+    /// The buffer of the kernel's `printf`; zero if there is none.
     printf_buffer: VirtAddr,
-    /// LDS handed out so far: the kernel's own, then that of its arguments.
+    /// LDS allocated so far: the kernel's own, then that of its arguments.
     lds_size: u32,
 }
 
 impl Dispatch {
-    /// A launch of `grid` work-items in work-groups of `group`, whose global ids start at `offset`. The grid need not be
-    /// a multiple of the group: the last groups are smaller then.
+    /// A launch of `grid` work-items in work-groups of `group`, with global ids from `offset` on. The grid need not be
+    /// a multiple of the group: then the last groups are smaller.
     pub fn new(kernel: &Kernel, grid: [u32; 3], group: [u32; 3], offset: [u64; 3]) -> Result<Dispatch, DispatchError> {
         let name = || kernel.name.clone();
         for axis in 0..3 {
@@ -137,7 +137,7 @@ impl Dispatch {
         Ok(Dispatch { kernel, grid, group, offset, dims, explicit, printf_buffer, lds_size })
     }
 
-    /// Sets the number of dimensions that `get_work_dim` answers; otherwise it is the highest that is not trivial.
+    /// Sets the result of `get_work_dim`; by default it is the highest dimension with more than one work-item.
     pub fn with_dims(mut self, dims: u16) -> Dispatch {
         self.dims = dims.clamp(self.dims, 3);
         self
@@ -155,7 +155,7 @@ impl Dispatch {
         self.group
     }
 
-    /// Work-groups along each axis, smaller last ones included.
+    /// Work-groups along each axis, including smaller last ones.
     pub fn groups(&self) -> [u32; 3] {
         std::array::from_fn(|axis| self.grid[axis].div_ceil(self.group[axis]))
     }
@@ -165,7 +165,7 @@ impl Dispatch {
         (0..3).any(|axis| !self.grid[axis].is_multiple_of(self.group[axis]))
     }
 
-    /// The size of one work-group, which is smaller at the end of a grid that is no multiple of the group.
+    /// The size of one work-group; at the end of the grid it may be smaller.
     pub fn group_size(&self, group_id: [u32; 3]) -> [u32; 3] {
         std::array::from_fn(|axis| {
             let start = u64::from(group_id[axis]) * u64::from(self.group[axis]);
@@ -190,12 +190,12 @@ impl Dispatch {
         self.kernel.private_size.max(least).next_multiple_of(4)
     }
 
-    /// Scratch of one wavefront in bytes, as the hardware hands it out: in KiB.
+    /// Scratch of one wavefront in bytes, a multiple of the hardware's unit of 1 KiB.
     pub fn scratch_per_wave(&self) -> u64 {
         (u64::from(self.private_size()) * WAVE_LANES as u64).next_multiple_of(1024)
     }
 
-    /// Gives `printf` a buffer: two words, how many bytes are used and how many there are, then what was printed.
+    /// Sets the buffer of `printf`: two words for the used bytes and the capacity, then the printed data.
     pub fn with_printf_buffer(mut self, address: VirtAddr) -> Dispatch {
         self.printf_buffer = address;
         self

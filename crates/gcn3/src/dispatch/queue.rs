@@ -1,10 +1,10 @@
-//! What lies in memory for a kernel that asks for its dispatch packet or its queue.
+//! Data in memory for kernels that request their dispatch packet or their queue.
 
 use super::{Dispatch, Places};
 use crate::object::Descriptor;
 use mem::{Bytes, VirtAddr};
 
-/// A kernel dispatch with a barrier before it, which sees and shows everything in the system.
+/// The header of a kernel dispatch with a barrier, and with acquire and release fences of system scope.
 const PACKET_HEADER: u16 = 2 | 1 << 8 | 2 << 9 | 2 << 11;
 
 impl Dispatch {
@@ -25,7 +25,7 @@ impl Dispatch {
         packet
     }
 
-    /// The parts of the queue (`amd_queue_t`, 256 bytes) that a kernel reads: the windows of flat addresses and the
+    /// The parts of the queue (`amd_queue_t`, 256 bytes) that a kernel reads: the windows of flat addresses, and the
     /// scratch buffer.
     pub fn queue(&self, places: &Places) -> [u8; 256] {
         let mut queue = [0; 256];
@@ -44,8 +44,8 @@ impl Dispatch {
     }
 }
 
-/// The buffer resource through which a kernel reaches scratch memory: it spreads the work-items of a wavefront so that
-/// the same element of all 64 lies together, and adds the work-item's number by itself.
+/// The buffer resource for scratch memory. It interleaves the work-items of a wavefront, so that an element of all 64
+/// is contiguous, and adds the work-item's number automatically.
 pub fn scratch_buffer(descriptor: &Descriptor, base: VirtAddr, size: u64) -> [u32; 4] {
     const SWIZZLE_ENABLE: u32 = 1 << 31;
     const SELECT_XYZW: u32 = 4 | 5 << 3 | 6 << 6 | 7 << 9;

@@ -1,4 +1,4 @@
-//! The registers with which a wavefront starts.
+//! The initial registers of a wavefront.
 
 use super::{Apertures, Dispatch, DispatchError, Places, queue::scratch_buffer};
 use crate::object::MAX_USER_SGPRS;
@@ -9,26 +9,26 @@ pub const WAVE_LANES: usize = 64;
 /// Sixteen user SGPRs, three work-group ids, work-group information and the scratch offset.
 const MAX_SGPRS: usize = MAX_USER_SGPRS as usize + 5;
 
-/// The state of a wavefront before its first instruction. Registers that are not given here have no defined value on
-/// hardware; start them at zero.
+/// The state of a wavefront before its first instruction. Registers that are not listed here are undefined in hardware,
+/// and start at zero here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaveInit {
     pub pc: VirtAddr,
     /// s0 and up; the first `sgpr_count` are set.
     pub sgprs: [u32; MAX_SGPRS],
     pub sgpr_count: usize,
-    /// v0, v1 and v2: the work-item's id along x, y and z, as far as the kernel asks for them.
+    /// v0, v1 and v2: the work-item's id along x, y and z, as far as the kernel requests them.
     pub vgprs: [[u32; WAVE_LANES]; 3],
     pub exec: u64,
     /// The MODE register.
     pub mode: u32,
-    /// Where this wavefront's scratch memory starts.
+    /// The start of this wavefront's scratch memory.
     pub scratch: VirtAddr,
     pub apertures: Apertures,
 }
 
 impl Dispatch {
-    /// The start of wavefront `wave` of the work-group `group_id`, whose scratch memory is slot `scratch_slot`.
+    /// The initial state of wavefront `wave` of work-group `group_id`, whose scratch memory is slot `scratch_slot`.
     pub fn wave_init(
         &self,
         places: &Places,
@@ -57,7 +57,7 @@ impl Dispatch {
         })
     }
 
-    /// First what the command processor fills in, the same for every wavefront, then the work-group's own.
+    /// First the registers of the command processor, equal for every wavefront, then those of the work-group.
     fn scalar_registers(
         &self,
         places: &Places,
@@ -101,14 +101,14 @@ impl Dispatch {
     }
 }
 
-/// Scalar registers as they are filled in.
+/// Scalar registers being filled in.
 struct Scalars {
     registers: [u32; MAX_SGPRS],
     count: usize,
 }
 
 impl Scalars {
-    /// What the command processor fills in; a request that would pass the sixteenth register is ignored.
+    /// Adds a value of the command processor; a request beyond the sixteenth register is ignored.
     fn user(&mut self, wanted: bool, words: &[u32]) {
         let end = self.count + words.len();
         if wanted && end <= MAX_USER_SGPRS as usize {
@@ -117,7 +117,7 @@ impl Scalars {
         }
     }
 
-    /// What the dispatcher fills in behind it.
+    /// Adds a value of the dispatcher.
     fn system(&mut self, wanted: bool, word: u32) {
         if wanted {
             self.registers[self.count] = word;
@@ -126,7 +126,7 @@ impl Scalars {
     }
 }
 
-/// The ids of a wavefront's work-items, x running fastest, and which lanes have one.
+/// The ids of a wavefront's work-items, x varying fastest, and the lanes that have one.
 fn work_items(size: [u32; 3], wave: u32, ids: u8) -> ([[u32; WAVE_LANES]; 3], u64) {
     let mut vgprs = [[0; WAVE_LANES]; 3];
     let items: u32 = size.iter().product();

@@ -1,4 +1,4 @@
-//! What vector memory instructions have in common: the shape of an access, filled into a [`MemOp`].
+//! The common part of vector memory instructions: the shape of an access, filled into a [`MemOp`].
 
 use super::{Group, simd::Row};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     wave::Wavefront,
 };
 
-/// How much each lane moves, and which way.
+/// The size of a lane's access, and its direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     Load {
@@ -47,7 +47,7 @@ impl Shape {
         Self::Atomic { op, words }
     }
 
-    /// Words of data that the instruction brings along.
+    /// The number of data words that the instruction provides.
     pub(super) fn data_words(self) -> usize {
         match self {
             Self::Load { .. } => 0,
@@ -59,8 +59,8 @@ impl Shape {
 }
 
 impl Wavefront {
-    /// An operation of the given shape, all but its addresses: data come from vector register `data` on, results go
-    /// to `first` on.
+    /// Prepares an operation of the given shape, without addresses: data comes from vector registers `data` and up,
+    /// results go to registers `first` and up.
     pub(super) fn operation(
         &self,
         group: &mut Group,
@@ -81,7 +81,7 @@ impl Wavefront {
                 op.kind = Kind::Load;
                 (op.element_bytes, op.elements) = (bytes, words);
                 op.destination = Destination::Vgprs { first, extension };
-                // What the rows hold from before is overwritten where the mask says.
+                // Old contents of the rows are overwritten in the lanes of the mask.
                 op.data.resize(usize::from(words), Row::default());
             }
             Shape::Store { bytes, words } => {

@@ -1,7 +1,7 @@
-//! Buffer access: addresses from a resource, an index, offsets and the lane.
+//! Buffer accesses: addresses from a resource, an index, offsets and the lane.
 //!
-//! What lies outside the buffer reads as zero and is not written, lane by lane: a lane that is partly outside counts as
-//! outside. gfx803 counts the size of a buffer in bytes, whether it has a stride or not.
+//! Lanes outside the buffer read zero and write nothing; a lane that is partly outside counts as outside. gfx803 counts
+//! the size of a buffer in bytes, with or without a stride.
 
 use super::{
     Group, Handler, Outcome, Step, active,
@@ -27,7 +27,7 @@ struct Resource {
     selects: [u8; 4],
     number_format: u32,
     data_format: u32,
-    /// Bytes of an element and elements of a row, if elements of neighbouring indices are interleaved.
+    /// Bytes of an element and elements of a row, if elements of adjacent indices are interleaved.
     swizzle: Option<(u64, u64)>,
     add_lane: bool,
 }
@@ -38,7 +38,7 @@ impl Resource {
         let word = words[3];
         let add_lane = word >> 23 & 1 == 1;
         let data_format = word >> 15 & 15;
-        // With the lane added, the bits of the data format lengthen the stride.
+        // If the lane is added, the data format bits extend the stride.
         let high_stride = if add_lane { u64::from(data_format) << 14 } else { 0 };
         Self {
             base: low & 0xffff_ffff_ffff,
@@ -52,7 +52,7 @@ impl Resource {
         }
     }
 
-    /// Where `bytes` bytes at an index and offset lie, if they are inside.
+    /// The address of `bytes` bytes at an index and offset; none if they are outside.
     fn address(&self, index: u64, offset: u64, scalar_offset: u64, bytes: u64) -> Option<u64> {
         match self.swizzle {
             Some((element, row)) => {
@@ -80,7 +80,8 @@ impl Wavefront {
         Resource::new(std::array::from_fn(|n| self.scalars[(first + n) & 127]))
     }
 
-    /// Fills in the addresses; lanes outside the buffer are taken off, and a load gives them zeros at once.
+    /// Fills in the addresses. Lanes outside the buffer are removed from the mask, and get zeros at once if it is a
+    /// load.
     fn buffer_addresses(&mut self, inst: &Inst, op: &mut MemOp, resource: Resource) -> Result<(), Fault> {
         let flags = inst.memory().flags;
         if flags.contains(Flags::LDS) {
@@ -109,7 +110,7 @@ impl Wavefront {
             if element == 4 {
                 op.stride = 4 * row as u32;
             } else if op.elements > 1 {
-                // Each word of a lane where the interleaving puts it.
+                // The interleaved address of each word of a lane.
                 let word_bytes = u64::from(op.element_bytes);
                 for word in 1..u64::from(op.elements) {
                     let at = |lane: usize| {
@@ -146,7 +147,7 @@ impl Wavefront {
         Ok(Step::Mem(op))
     }
 
-    /// A load or store of `components` components of the buffer's (or for `typed` the instruction's) format.
+    /// A load or store of `components` components in the format of the buffer or, if typed, of the instruction.
     fn buffer_format(&mut self, inst: &Inst, group: &mut Group, components: usize, kind: Kind, half: bool) -> Outcome {
         let resource = self.resource(inst);
         let memory = inst.memory();
@@ -171,7 +172,7 @@ impl Wavefront {
                     let value = if n < components { rows[n][lane] } else { 0 };
                     if half && format.is_float() { super::float::f16_to_f32(value & 0xffff).to_bits() } else { value }
                 });
-                // What red, green, blue and alpha are read from is where they are written to.
+                // Each stored component is written from the channel that reads it.
                 format.pack(std::array::from_fn(|n| {
                     let from = selects.iter().position(|select| usize::from(*select) == 4 + n);
                     given[from.unwrap_or(n)]

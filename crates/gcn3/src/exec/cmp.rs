@@ -1,6 +1,6 @@
-//! Compares: a lane mask in a pair of scalar registers, and in EXEC for the `v_cmpx` forms.
+//! Compares: they write a lane mask to a pair of scalar registers, and to EXEC in the `v_cmpx` forms.
 //!
-//! The low bits of an opcode are the condition, the high ones the type; so the handler is chosen by number.
+//! The low bits of an opcode are the condition, the high bits the type; so the handler is selected by number.
 
 use super::{
     Handler, Outcome, Step,
@@ -86,7 +86,7 @@ impl Wavefront {
         self.finish_compare(inst, result)
     }
 
-    /// Whether a number belongs to one of the classes whose bits the second source sets.
+    /// Tests whether a number belongs to one of the classes selected by the bits of the second source.
     fn class(&mut self, inst: &Inst, width: Width) -> Outcome {
         let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, width, p);
@@ -166,7 +166,7 @@ macro_rules! integer_conditions {
     };
 }
 
-// A condition and its negation are told apart by NaN, which is what these lints do not see.
+// A condition and its negation differ for NaN, which these lints do not take into account.
 #[allow(clippy::double_comparisons, clippy::neg_cmp_op_on_partial_ord, clippy::nonminimal_bool)]
 #[allow(clippy::unnecessary_cast)]
 pub fn handler(op: Op) -> Option<Handler> {
@@ -182,7 +182,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         0x20..=0x3f => float_conditions!(cmp_f16, opcode & 15),
         0x40..=0x5f => float_conditions!(cmp_f32, opcode & 15),
         0x60..=0x7f => float_conditions!(cmp_f64, opcode & 15),
-        // Signed and unsigned take turns; 0x10 tells v_cmp from v_cmpx.
+        // Signed and unsigned alternate; 0x10 distinguishes v_cmp from v_cmpx.
         0xa0..=0xbf if opcode & 8 == 0 => integer_conditions!(cmp16, i16, opcode & 7),
         0xa0..=0xbf => integer_conditions!(cmp16, u16, opcode & 7),
         0xc0..=0xdf if opcode & 8 == 0 => integer_conditions!(cmp32, i32, opcode & 7),

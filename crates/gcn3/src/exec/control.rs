@@ -22,7 +22,7 @@ impl Wavefront {
         match id {
             1 => self.mode.0,
             2 => u32::from(self.scc) | u32::from(self.exec() == 0) << 9 | u32::from(self.vcc() == 0) << 10,
-            // HW_ID: which of the SIMD's slots; different for the wavefronts of a workgroup.
+            // HW_ID: the slot in the SIMD, different for the wavefronts of a workgroup.
             4 => self.id & 15,
             _ => 0,
         }
@@ -45,7 +45,7 @@ impl Wavefront {
         let value = self.scalar32(inst, inst.src[0]) << (offset & 31);
         match id {
             1 => self.mode.0 = self.mode.0 & !ones | value & ones,
-            // Status and trap status: nothing in them changes what later instructions compute.
+            // STATUS and TRAPSTS: they do not affect the results of later instructions.
             2 | 3 => {}
             _ => return Err(Fault::Unsupported("it writes a hardware register other than MODE, STATUS and TRAPSTS")),
         }
@@ -63,7 +63,7 @@ impl Wavefront {
         Ok(Step::Done)
     }
 
-    /// A vector instruction with the operands renamed that M0 indexes.
+    /// The instruction with its M0-indexed operands replaced.
     pub(crate) fn indexed(&self, inst: &Inst) -> Inst {
         let mut inst = *inst;
         let (index, enables) = (self.m0() as u8, self.m0() >> 12);

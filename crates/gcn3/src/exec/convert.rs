@@ -1,6 +1,6 @@
 //! Conversions between number formats.
 //!
-//! From float to integer: truncated, ends of the range instead of wrapping, NaN gives 0; just what `as` does.
+//! Float to integer truncates and saturates, and converts NaN to 0, like Rust's `as`.
 
 use super::{
     Handler, Outcome,
@@ -126,7 +126,8 @@ impl Wavefront {
         self.write_f32(inst, out)
     }
 
-    /// Puts a float, as an unsigned byte, in the byte of another register that the second source names.
+    /// Converts a float to an unsigned byte, and puts it in the byte of another register that the second source
+    /// selects.
     fn pack_byte(&mut self, inst: &Inst, into: usize) -> Outcome {
         let [p, q, r] = &mut [Spread::uninit(); 3];
         let value = self.source(inst, 0, Width::F32, p);
@@ -144,7 +145,7 @@ impl Wavefront {
     }
 }
 
-/// A float from -1 to 1 (or 0 to 1) as a 16-bit fixed-point number.
+/// Converts a float from -1 to 1 (or 0 to 1) to a 16-bit fixed-point number.
 #[inline(always)]
 fn norm16(value: f32, lowest: f32, scale: f32) -> u32 {
     let value = if value.is_nan() { 0.0 } else { value.clamp(lowest, 1.0) };
@@ -174,7 +175,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VCvtF32Ubyte1 => |w, i, _| w.bits_to_f32(i, |a| (a >> 8 & 0xff) as f32),
         Op::VCvtF32Ubyte2 => |w, i, _| w.bits_to_f32(i, |a| (a >> 16 & 0xff) as f32),
         Op::VCvtF32Ubyte3 => |w, i, _| w.bits_to_f32(i, |a| (a >> 24) as f32),
-        // A signed nibble in sixteenths.
+        // A signed 4-bit number in sixteenths.
         Op::VCvtOffF32I4 => |w, i, _| w.bits_to_f32(i, |a| ((a << 28) as i32 >> 28) as f32 / 16.0),
         Op::VCvtF16U16 => |w, i, _| w.integer_to_f16(i, false),
         Op::VCvtF16I16 => |w, i, _| w.integer_to_f16(i, true),

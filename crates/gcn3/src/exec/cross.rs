@@ -1,4 +1,4 @@
-//! Instructions that look across lanes or choose their registers at run time.
+//! Instructions that access other lanes, or select their registers at run time.
 
 use super::{Handler, Outcome, Step};
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
@@ -12,7 +12,7 @@ impl Wavefront {
         }
     }
 
-    /// Moves between vector registers of which `from` or `to` is numbered relative to M0.
+    /// Moves between vector registers, of which `from` or `to` is relative to M0.
     fn movrel(&mut self, inst: &Inst, from: bool, to: bool) -> Outcome {
         let offset = self.m0() as usize;
         let row = match inst.src[0].as_vgpr() {

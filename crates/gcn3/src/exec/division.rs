@@ -1,8 +1,8 @@
 //! The steps of a correctly rounded division, and the argument reduction of trigonometric functions.
 //!
-//! A compiler divides by: `div_scale` both operands so that no intermediate result overflows or is denormal, refine
-//! a reciprocal by fused multiply-adds, `div_fmas` the last step while undoing the scale, and `div_fixup` the
-//! special cases. VCC carries from lane to lane whether the scale is to be undone.
+//! A compiler divides as follows: `div_scale` scales both operands so that no intermediate result overflows or is
+//! denormal; fused multiply-adds refine a reciprocal; `div_fmas` does the last step and undoes the scaling; `div_fixup`
+//! handles the special cases. VCC carries for each lane whether the scaling must be undone.
 
 use super::{
     Handler, Outcome,
@@ -16,15 +16,15 @@ use crate::{inst::Inst, ops::Op, wave::Wavefront};
 
 const NAN: f64 = f64::NAN;
 
-/// What tells the two widths apart, in the words of the ISA's pseudo code.
+/// The parameters of the two widths, as in the ISA's pseudo code.
 struct Precision {
-    /// A quotient whose exponent is larger than this may overflow on the way.
+    /// A quotient with a larger exponent difference may overflow in an intermediate step.
     far: i32,
     /// Power of two by which operands are scaled.
     scale: i32,
-    /// A numerator with at most this biased exponent may lose digits on the way.
+    /// A numerator with at most this biased exponent may lose precision in an intermediate step.
     tiny: i32,
-    /// A quotient whose exponent is smaller than minus this is zero.
+    /// A quotient with an exponent below the negative of this is zero.
     underflow: i32,
     format: soft::Format,
     /// Smallest exponent of a normal number.
@@ -37,7 +37,7 @@ const SINGLE: Precision =
 const DOUBLE: Precision =
     Precision { far: 768, scale: 128, tiny: 53, underflow: 1075, format: soft::F64, smallest: -1022, bias: 1023 };
 
-/// A number taken apart far enough to judge it.
+/// A number, decomposed into the properties needed here.
 #[derive(Clone, Copy)]
 struct Operand {
     bits: u64,
@@ -57,12 +57,12 @@ impl Precision {
         Operand { bits, exponent, zero, denormal: exponent == 0 && !zero, special: exponent == 2 * self.bias + 1 }
     }
 
-    /// The fraction bits, to compare two of them.
+    /// The fraction bits.
     fn fraction(&self, operand: Operand) -> u64 {
         operand.bits & ((1 << if self.bias == 127 { 23 } else { 52 }) - 1)
     }
 
-    /// The scaled operand, and whether the last step has to undo the scale.
+    /// The scaled operand, and whether the last step must undo the scaling.
     fn div_scale(&self, value: u64, denominator: u64, numerator: u64) -> (u64, bool) {
         let (d, n) = (self.operand(denominator), self.operand(numerator));
         let scaled = |power: i32| soft::scale(self.format, value, power, Round::NearestEven);
@@ -75,7 +75,7 @@ impl Precision {
         }
         let reciprocal_denormal = d.exponent - self.bias > -self.smallest
             || d.exponent - self.bias == -self.smallest && self.fraction(d) != 0;
-        // The quotient of the mantissas is at least 1 if the numerator's is the larger.
+        // The quotient of the mantissas is at least 1 if the numerator's is the larger one.
         let quotient = n.exponent - d.exponent - i32::from(self.fraction(n) < self.fraction(d));
         let quotient_denormal = quotient < self.smallest;
         if n.exponent - d.exponent >= self.far {
@@ -95,7 +95,7 @@ impl Precision {
         }
     }
 
-    /// The quotient with all special cases put right.
+    /// The quotient, with all special cases handled.
     fn div_fixup(&self, quotient: u64, denominator: u64, numerator: u64) -> u64 {
         let sign_bit = (2 * self.bias as u64 + 2) << if self.bias == 127 { 23 } else { 52 };
         let infinity = (2 * self.bias as u64 + 1) << if self.bias == 127 { 23 } else { 52 };
@@ -115,7 +115,7 @@ impl Precision {
         } else if d_magnitude == infinity || n.zero || n.exponent - d.exponent < -self.underflow {
             sign
         } else if magnitude(quotient) > infinity {
-            // Infinity was reached on the way: the quotient is too large.
+            // An intermediate step reached infinity: the quotient is too large.
             sign | infinity
         } else {
             sign | magnitude(quotient)
@@ -151,7 +151,7 @@ impl Wavefront {
         })
     }
 
-    /// The last multiply-add of a division, times the power of two that undoes the scale.
+    /// The last multiply-add of a division, times the power of two that undoes the scaling.
     fn div_fmas32(&mut self, inst: &Inst) -> Outcome {
         let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F32, p);
@@ -221,7 +221,7 @@ impl Wavefront {
         self.write_f64(inst, &out)
     }
 
-    /// As the wider ones; a 16-bit division is done in 32 bits, so that only the special cases are left.
+    /// 16-bit `div_fixup`: a 16-bit division is done in 32 bits, so only the special cases remain.
     fn div_fixup16(&mut self, inst: &Inst) -> Outcome {
         let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F16, p);
@@ -247,7 +247,7 @@ impl Wavefront {
         self.write_f16(inst, out)
     }
 
-    /// A piece of 2/pi, chosen by the size of the argument that is to be reduced.
+    /// A segment of 2/pi, selected by the magnitude of the argument to be reduced.
     fn trig_preop(&mut self, inst: &Inst) -> Outcome {
         let (mut spread, mut segments) = (Spread64::uninit(), Spread::uninit());
         let (_, high) = self.source64(inst, 0, true, &mut spread);
@@ -263,14 +263,14 @@ impl Wavefront {
     }
 }
 
-/// 53 bits of 2/pi from bit `first` behind the binary point on.
+/// 53 bits of 2/pi, from bit `first` after the binary point on.
 fn two_over_pi(first: i32) -> u64 {
     let (word, bit) = (first as usize / 64, first as u32 % 64);
     let at = |n: usize| u128::from(TWO_OVER_PI.get(n).copied().unwrap_or(0));
     ((at(word) << 64 | at(word + 1)) << bit >> 75) as u64
 }
 
-/// The first 1216 bits of 2/pi behind the binary point.
+/// The first 1216 bits of 2/pi after the binary point.
 const TWO_OVER_PI: [u64; 19] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,

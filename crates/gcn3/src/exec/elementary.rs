@@ -1,8 +1,8 @@
 //! Reciprocals, roots, powers of two, logarithms, sine and cosine.
 //!
-//! The ISA allows an error of one unit in the last place (and absolute bounds for sine and cosine). What is
-//! computed here is closer: in 64 bits, by polynomials of our own, so that results do not depend on the host's
-//! mathematical library. The 32-bit instructions flush denormals whatever MODE says, as the hardware does.
+//! The ISA allows an error of one unit in the last place (and absolute bounds for sine and cosine). The results here
+//! are more accurate: they are computed in 64 bits with polynomials, so that they do not depend on the host's
+//! mathematical library. The 32-bit instructions flush denormals regardless of MODE, as in the hardware.
 
 use super::{Handler, Outcome, float::Denormals};
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
@@ -14,7 +14,7 @@ impl Wavefront {
     }
 }
 
-/// The coefficients of `c[0] + c[1] x + ...` applied.
+/// Evaluates the polynomial `c[0] + c[1] x + ...`.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f64, c: [f64; N]) -> f64 {
     let mut sum = c[N - 1];
@@ -29,7 +29,7 @@ fn polynomial<const N: usize>(x: f64, c: [f64; N]) -> f64 {
 /// 2^x.
 #[inline(always)]
 pub(super) fn exp2(x: f32) -> f32 {
-    // Beyond these the result is zero or infinity anyway; NaN passes through both comparisons.
+    // Beyond these bounds the result is zero or infinity; NaN fails both comparisons and is kept.
     let bounded = if x > 200.0 {
         200.0
     } else if x < -200.0 {
@@ -60,11 +60,11 @@ pub(super) fn exp2(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn log2(x: f32) -> f32 {
     let bits = f64::from(x).to_bits();
-    // The mantissa between sqrt(1/2) and sqrt(2), the exponent to match.
+    // The mantissa is between sqrt(1/2) and sqrt(2), with a matching exponent.
     let shifted = bits.wrapping_sub(0x3fe6_a09e_667f_3bcd);
     let exponent = (shifted as i64 >> 52) as i32;
     let mantissa = f64::from_bits(bits.wrapping_sub(shifted & 0xfff0_0000_0000_0000));
-    // log(m) = 2 artanh((m - 1) / (m + 1)), whose series in |s| < 0.1716 ends below 2^-37 after s^13.
+    // log(m) = 2 artanh((m - 1) / (m + 1)). For |s| < 0.1716 the series after s^13 is below 2^-37.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let series = polynomial(s * s, [1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0]);
     let value = (f64::from(exponent) + s * series * (2.0 * std::f64::consts::LOG2_E)) as f32;
@@ -97,7 +97,7 @@ fn sin_quarter(t: f64) -> f64 {
     x * polynomial(x * x, series)
 }
 
-/// The sine of a number of turns.
+/// The sine of an angle in turns.
 #[inline(always)]
 pub(super) fn sin_turns(x: f32) -> f32 {
     let turns = f64::from(x);
@@ -120,7 +120,7 @@ pub(super) fn sin_turns(x: f32) -> f32 {
     }
 }
 
-/// The cosine of a number of turns.
+/// The cosine of an angle in turns.
 #[inline(always)]
 pub(super) fn cos_turns(x: f32) -> f32 {
     let turns = f64::from(x);
@@ -155,7 +155,7 @@ pub fn handler(op: Op) -> Option<Handler> {
 mod tests {
     use super::*;
 
-    /// The distance in units in the last place of the correctly rounded value.
+    /// The error in units in the last place of the correctly rounded value.
     fn ulps(got: f32, want: f64) -> f64 {
         let rounded = want as f32;
         let unit = f64::from(rounded.abs().next_up()) - f64::from(rounded.abs());

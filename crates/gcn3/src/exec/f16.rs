@@ -1,8 +1,8 @@
 //! Arithmetic on 16-bit floats.
 //!
-//! Sums, products, quotients and roots of 16-bit numbers, computed in 32 bits and then rounded to 16, are rounded
-//! right: 32-bit floats have more than twice the digits. Only the fused multiply-add needs exact arithmetic. The
-//! upper half of a result is zero.
+//! Sums, products, quotients and roots of 16-bit numbers, computed in 32 bits and then rounded to 16, are correctly
+//! rounded, because 32-bit floats have more than twice the precision. Only the fused multiply-add needs exact
+//! arithmetic. The upper half of a result is zero.
 
 use super::{
     Handler, Outcome,

@@ -1,8 +1,8 @@
 //! Arithmetic on 32-bit floats.
 //!
-//! `v_mad_f32`, `v_mac_f32` and their forms with a constant round the product and flush denormals whatever MODE
-//! says: that is what makes them cheaper than `v_fma_f32` in hardware, and why compilers use them only where
-//! denormals are flushed anyway. Minimum and maximum pass denormals through, as gfx803 does.
+//! `v_mad_f32`, `v_mac_f32` and their variants with a constant round the product and flush denormals regardless of
+//! MODE. That makes them cheaper than `v_fma_f32` in hardware, and compilers use them only where denormals are flushed
+//! in any case. Minimum and maximum keep denormals, as on gfx803.
 
 use super::{
     Handler, Outcome,
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
 
-/// An operation in exact arithmetic, for the rounding modes that the host does not have.
+/// An operation in exact arithmetic, for rounding modes that the host's arithmetic does not have.
 type Exact2 = fn(soft::Format, u64, u64, Round) -> u64;
 
 impl Wavefront {
-    /// One operand, denormals as MODE says, no rounding.
+    /// One operand; denormals as given, no rounding.
     #[inline(always)]
     pub(super) fn unary_f32(&mut self, inst: &Inst, denormals: Denormals, f: impl Fn(f32) -> f32) -> Outcome {
         let mut spread = Spread::uninit();
@@ -27,7 +27,7 @@ impl Wavefront {
         self.write_f32(inst, out)
     }
 
-    /// Two operands, denormals and rounding as MODE says.
+    /// Two operands; denormals and rounding according to MODE.
     #[inline(always)]
     fn binary_f32(&mut self, inst: &Inst, f: impl Fn(f32, f32) -> f32, exact: Exact2, flip: u32) -> Outcome {
         let [p, q] = &mut [Spread::uninit(); 2];
@@ -41,7 +41,8 @@ impl Wavefront {
                 flush32(f(f32::from_bits(a), f32::from_bits(b)).to_bits(), keep_out)
             }),
             round => std::array::from_fn(|lane| {
-                // Subtractions are additions of a number with its sign flipped: bit 0 for the first operand.
+                // A subtraction is an addition with a flipped sign: bit 0 of `flip` for the first operand, bit 1 for
+                // the second.
                 let a = flush32(a[lane], keep_in) ^ (flip & 1) << 31;
                 let b = flush32(b[lane], keep_in) ^ (flip >> 1) << 31;
                 flush32(exact(soft::F32, a.into(), b.into(), round) as u32, keep_out)
@@ -50,7 +51,7 @@ impl Wavefront {
         self.write_f32(inst, out)
     }
 
-    /// Two operands of which one is the result, or that are combined without rounding: bits in, bits out.
+    /// Operations on two operands that do not round, such as minimum: bits in, bits out.
     #[inline(always)]
     fn choose_f32(&mut self, inst: &Inst, f: impl Fn(u32, u32) -> u32) -> Outcome {
         let [p, q] = &mut [Spread::uninit(); 2];
@@ -70,7 +71,7 @@ impl Wavefront {
         self.write_f32(inst, out)
     }
 
-    /// Three operands: `f` to nearest, `exact` otherwise, which is told the rounding mode.
+    /// Three operands: `f` rounds to nearest; for other modes `exact` gets the rounding mode.
     #[inline(always)]
     fn ternary_f32(
         &mut self,
@@ -122,7 +123,7 @@ fn is_signalling(bits: u32) -> bool {
     is_nan(bits) && bits & 0x40_0000 == 0
 }
 
-/// The smaller number; a NaN loses against a number, a signalling one wins where IEEE 754 is obeyed.
+/// The smaller number. A number is preferred to a NaN, except to a signalling NaN in IEEE mode.
 #[inline(always)]
 fn min(a: u32, b: u32, ieee: bool) -> u32 {
     extreme(a, b, ieee, f32::from_bits(a) < f32::from_bits(b) || a == 1 << 31 && b == 0)
@@ -167,7 +168,7 @@ fn median(a: u32, b: u32, c: u32, ieee: bool) -> u32 {
 #[inline(always)]
 pub(super) fn fract(value: f32) -> f32 {
     let fraction = value - value.floor();
-    // The largest number below 1: rounding must not reach 1 itself.
+    // The largest number below 1, since rounding must not reach 1.
     if fraction >= 1.0 { f32::from_bits(0x3f7f_ffff) } else { fraction }
 }
 
@@ -178,7 +179,7 @@ fn ldexp(value: f32, power: i32) -> f32 {
     (f64::from(value) * factor) as f32
 }
 
-/// Which face of a cube a direction points at, and its coordinates there: (face, s, t, major axis).
+/// The cube face that a direction points at, and the coordinates on it: (face, s, t, major axis).
 fn cube(x: f32, y: f32, z: f32) -> (f32, f32, f32, f32) {
     if z.abs() >= x.abs() && z.abs() >= y.abs() {
         if z < 0.0 { (5.0, -x, -y, 2.0 * z) } else { (4.0, x, -y, 2.0 * z) }
@@ -202,7 +203,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VSubF32 => |w, i, _| w.binary_f32(i, |a, b| a - b, soft::add, 2),
         Op::VSubrevF32 => |w, i, _| w.binary_f32(i, |a, b| b - a, soft::add, 1),
         Op::VMulF32 => |w, i, _| w.binary_f32(i, |a, b| a * b, soft::mul, 0),
-        // Zero times anything is zero, infinity and NaN included.
+        // Zero times anything is zero, including infinity and NaN.
         Op::VMulLegacyF32 => |w, i, _| {
             let legacy: Exact2 = |format, a, b, round| match a << 33 == 0 || b << 33 == 0 {
                 true => 0,

@@ -44,7 +44,7 @@ impl Wavefront {
         self.write_f64(inst, &out)
     }
 
-    /// Two operands of which one is the result.
+    /// Selects one of two operands.
     #[inline(always)]
     fn choose_f64(&mut self, inst: &Inst, f: impl Fn(u64, u64) -> u64) -> Outcome {
         let [p, q] = &mut [Spread64::uninit(); 2];
@@ -60,7 +60,7 @@ fn is_nan(bits: u64) -> bool {
     bits & !(1 << 63) > 0x7ff0_0000_0000_0000
 }
 
-/// The smaller (`less`) or larger number, with the rules for NaN and zeros of the 32-bit instructions.
+/// The smaller (`less`) or larger number, with the NaN and zero rules of the 32-bit instructions.
 #[inline(always)]
 fn extreme(a: u64, b: u64, ieee: bool, less: bool) -> u64 {
     const QUIET: u64 = 1 << 51;
@@ -80,7 +80,7 @@ fn extreme(a: u64, b: u64, ieee: bool, less: bool) -> u64 {
     }
 }
 
-/// A number as a mantissa from 0.5 up to 1 and a power of two; zero, infinities and NaN with power 0.
+/// Splits a number into a mantissa from 0.5 up to 1 and a power of two; zero, infinities and NaN have power 0.
 #[inline(always)]
 pub(super) fn frexp(value: f64) -> (f64, i32) {
     let denormal = value.to_bits() & 0x7ff0_0000_0000_0000 == 0;

@@ -1,5 +1,5 @@
-//! Flat memory access: one 64-bit address per lane, whose upper half tells global memory, the local data share and
-//! the work-item's own scratch memory apart.
+//! Flat memory accesses: one 64-bit address per lane, whose upper half selects global memory, the local data share or
+//! the work-item's own scratch memory.
 
 use super::{
     Group, Handler, Outcome, Step, active,
@@ -45,7 +45,7 @@ impl Wavefront {
         Ok(Step::Mem(op))
     }
 
-    /// Performs the lanes of an access that mean the local data share.
+    /// Performs the lanes of an access that address the local data share.
     fn flat_local(&mut self, group: &mut Group, op: &mut MemOp, lanes: u64) -> Result<(), Fault> {
         let (kind, bytes, words) = (op.kind, u32::from(op.element_bytes), usize::from(op.elements));
         let addresses: [u32; 64] = std::array::from_fn(|lane| op.addresses[lane] as u32);
@@ -98,7 +98,7 @@ impl Wavefront {
         Ok(())
     }
 
-    /// Moves the addresses of the lanes that mean scratch to where their words lie.
+    /// Translates the addresses of the lanes that address scratch memory.
     fn flat_scratch(&self, op: &mut MemOp, scratch: u64) -> Result<(), Fault> {
         let base = self.apertures.scratch_base.wrapping_add(u64::from(self.scalars[scalar::FLAT_SCRATCH_HI]) << 8);
         let size = self.scalars[scalar::FLAT_SCRATCH_LO];
@@ -125,7 +125,7 @@ impl Wavefront {
             op.space = Space::Scratch;
             op.stride = 256;
         } else if op.elements > 1 {
-            // Some lanes in scratch, some not: one place per word, each with addresses of its own.
+            // If only some lanes address scratch, each word gets its own list of addresses.
             for word in 1..u64::from(op.elements) {
                 let places = std::array::from_fn(|lane| {
                     let distance = if scratch >> lane & 1 == 1 { 256 } else { 4 };
@@ -139,7 +139,7 @@ impl Wavefront {
     }
 }
 
-/// Where a byte of a work-item's scratch lies among the wavefront's: words of the 64 lanes are neighbours.
+/// The offset of a byte of a work-item's scratch in the wavefront's: words of the 64 lanes are interleaved.
 fn swizzled(offset: u64, lane: usize) -> u64 {
     (offset & !3) * 64 + 4 * lane as u64 + (offset & 3)
 }

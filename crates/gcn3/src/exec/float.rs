@@ -1,4 +1,4 @@
-//! MODE, and what it does to floating-point arithmetic: denormals, NaNs, clamping, 16-bit formats.
+//! MODE, and its effect on floating-point arithmetic: denormals, NaNs, clamping, 16-bit formats.
 
 use super::soft::Round;
 
@@ -6,7 +6,7 @@ use super::soft::Round;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode(pub u32);
 
-/// What is kept of a denormal number on the way into and out of an operation: everything, or the sign.
+/// Whether denormal operands and results are kept; otherwise only their sign is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Denormals {
     input: bool,
@@ -44,7 +44,7 @@ impl Mode {
         self.0 >> 8 & 1 == 1
     }
 
-    /// Whether minimum and maximum quiet a signalling NaN, and output modifiers are off.
+    /// Whether minimum and maximum quiet a signalling NaN, and output modifiers are disabled.
     #[inline(always)]
     pub fn ieee(self) -> bool {
         self.0 >> 9 & 1 == 1
@@ -52,20 +52,20 @@ impl Mode {
 }
 
 impl Denormals {
-    /// Denormals become zeros on the way in and out.
+    /// Denormal operands and results become zeros.
     pub const FLUSH: Self = Self { input: false, output: false };
 
     pub fn output_kept(self) -> bool {
         self.output
     }
 
-    /// What to keep of a 32-bit denormal operand.
+    /// The bits to keep of a 32-bit denormal operand.
     #[inline(always)]
     pub fn keep_in32(self) -> u32 {
         if self.input { !0 } else { 1 << 31 }
     }
 
-    /// What to keep of a 32-bit denormal result.
+    /// The bits to keep of a 32-bit denormal result.
     #[inline(always)]
     pub fn keep_out32(self) -> u32 {
         if self.output { !0 } else { 1 << 31 }
@@ -92,29 +92,29 @@ impl Denormals {
     }
 }
 
-/// A 32-bit number, or only the bits of `keep` if it is denormal.
+/// A 32-bit number; if it is denormal, only the bits of `keep`.
 #[inline(always)]
 pub fn flush32(bits: u32, keep: u32) -> u32 {
-    // Not `if .. { bits & keep }`: an unconditional use of `keep` is what lets the compiler vectorise this well.
+    // Not `if .. { bits & keep }`: the unconditional use of `keep` lets the compiler vectorise this well.
     let normal = if bits & 0x7f80_0000 == 0 { 0 } else { !0 };
     bits & (keep | normal)
 }
 
-/// A 64-bit number, or only the bits of `keep` if it is denormal.
+/// A 64-bit number; if it is denormal, only the bits of `keep`.
 #[inline(always)]
 pub fn flush64(bits: u64, keep: u64) -> u64 {
     let normal = if bits & 0x7ff0_0000_0000_0000 == 0 { 0 } else { !0 };
     bits & (keep | normal)
 }
 
-/// A 16-bit number, or only the bits of `keep` if it is denormal.
+/// A 16-bit number; if it is denormal, only the bits of `keep`.
 #[inline(always)]
 pub fn flush16(bits: u32, keep: u32) -> u32 {
     let normal = if bits & 0x7c00 == 0 { 0 } else { !0 };
     bits & (keep | normal)
 }
 
-/// A 16-bit number as a 32-bit one, exactly.
+/// Converts a 16-bit number to 32 bits, exactly.
 #[inline(always)]
 pub fn f16_to_f32(half: u32) -> f32 {
     let sign = (half & 0x8000) << 16;
@@ -132,13 +132,13 @@ pub fn f16_to_f32(half: u32) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// A 32-bit number rounded to the nearest 16-bit one.
+/// Rounds a 32-bit number to the nearest 16-bit one.
 #[inline(always)]
 pub fn f32_to_f16(value: f32) -> u32 {
     let bits = value.to_bits();
     let sign = bits >> 16 & 0x8000;
     let magnitude = bits & 0x7fff_ffff;
-    // Adding one half moves the last bit of a 16-bit denormal to the last bit of the sum, which rounds.
+    // Adding one half aligns the last bit of a 16-bit denormal with the last bit of the sum, which rounds.
     let denormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let normal = magnitude.wrapping_add(0xc800_0fff).wrapping_add(magnitude >> 13 & 1) >> 13;
     let half = if magnitude > 0x7f80_0000 {

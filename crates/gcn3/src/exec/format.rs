@@ -1,4 +1,4 @@
-//! Formats of buffer elements and texels: from packed bits to registers and back.
+//! Formats of buffer elements and texels: conversion between packed bits and registers.
 
 use super::{
     float::{f16_to_f32, f32_to_f16},
@@ -6,14 +6,14 @@ use super::{
 };
 use crate::error::Fault;
 
-/// How the bits of a component are to be read.
+/// The interpretation of a component's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// 0 to 1.
     Unorm,
     /// -1 to 1.
     Snorm,
-    /// An integer, delivered as a float.
+    /// An integer, converted to a float.
     Uscaled,
     Sscaled,
     Uint,
@@ -26,7 +26,7 @@ pub enum Number {
 /// A format of one to four components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementFormat {
-    /// Bits of each component, the lowest first; 0 for those that are missing.
+    /// Bits of each component, the lowest first; 0 for missing ones.
     bits: [u8; 4],
     pub number: Number,
 }
@@ -40,7 +40,7 @@ impl ElementFormat {
             3 => [8, 8, 0, 0],
             4 => [32, 0, 0, 0],
             5 => [16, 16, 0, 0],
-            // The names list components from the highest bits down.
+            // Format names list components from the highest bits down.
             6 => [11, 11, 10, 0],
             7 => [10, 11, 11, 0],
             8 => [2, 10, 10, 10],
@@ -79,12 +79,12 @@ impl ElementFormat {
         self.bits.iter().map(|bits| u32::from(*bits)).sum::<u32>() / 8
     }
 
-    /// Whether registers get floats.
+    /// Whether registers hold floats.
     pub fn is_float(&self) -> bool {
         !matches!(self.number, Number::Uint | Number::Sint)
     }
 
-    /// The number 1 as registers hold it.
+    /// The number 1 in register format.
     pub fn one(&self) -> u32 {
         if self.is_float() { 1f32.to_bits() } else { 1 }
     }
@@ -119,13 +119,13 @@ impl ElementFormat {
             Number::Float => match bits {
                 32 => raw,
                 16 => f16_to_f32(raw).to_bits(),
-                // Unsigned floats with the exponent of a 16-bit one: shifting makes them such.
+                // Unsigned floats with the exponent of a 16-bit float: shifting converts them.
                 bits => f16_to_f32(raw << (15 - bits)).to_bits(),
             },
         }
     }
 
-    /// An element made of components.
+    /// Packs components into an element.
     pub fn pack(&self, components: [u32; 4]) -> [u32; 4] {
         let mut words = [0; 4];
         let mut place = 0;
@@ -176,7 +176,7 @@ fn to_srgb(value: f64) -> f64 {
     if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 }
 }
 
-/// The components that registers get: each is one of the element's, or a constant.
+/// Selects the components for registers: each is one of the element's, or a constant.
 pub fn select(components: [u32; 4], selects: [u8; 4], one: u32) -> [u32; 4] {
     selects.map(|select| match select {
         4..=7 => components[usize::from(select) - 4],
@@ -226,7 +226,7 @@ mod tests {
             [float(-2.0), float(1.0), float(2f32.powi(-24)), float(65504.0)]
         );
         let packed = ElementFormat::new(6, 7).unwrap();
-        // Eleven bits of which five are the exponent: 1.0 is 15 << 6.
+        // Eleven bits with a 5-bit exponent: 1.0 is 15 << 6.
         assert_eq!(packed.unpack([15 << 6, 0, 0, 0])[0], float(1.0));
     }
 

@@ -1,7 +1,8 @@
-//! Images: texels by integer coordinates, and samples by floating-point ones.
+//! Image accesses: texels by integer coordinates, and samples by floating-point ones.
 //!
-//! Images of one, two and three dimensions and arrays of them, in linear layout with one level of detail. A coordinate outside
-//! the image reads as zero (or as the sampler says) and is not written; the layer of an array is clamped when it is sampled.
+//! Supported are images of one, two and three dimensions and arrays, in linear layout with one level of detail. A
+//! coordinate outside the image reads zero (or what the sampler says) and is not written. The layer of an array is
+//! clamped when it is sampled.
 
 use super::{
     Group, Handler, Outcome, Step, active,
@@ -18,7 +19,7 @@ use crate::{
     wave::Wavefront,
 };
 
-/// The axes of an image. Layers of an array take the place of the third.
+/// The axes of an image. Layers of an array use the third axis.
 const X: usize = 0;
 const Y: usize = 1;
 const Z: usize = 2;
@@ -27,9 +28,9 @@ const Z: usize = 2;
 #[derive(Clone, Copy, Debug)]
 struct Resource {
     base: u64,
-    /// Texels along each axis, 1 where there is none.
+    /// Texels along each axis, 1 for a missing axis.
     size: [u32; 3],
-    /// Texels from one row to the next.
+    /// The row pitch in texels.
     pitch: u64,
     format: ElementFormat,
     selects: [u8; 4],
@@ -76,7 +77,7 @@ impl Resource {
         })
     }
 
-    /// Where a texel lies, if it is inside.
+    /// The address of a texel; none if it is outside.
     fn texel(&self, at: [i64; 3]) -> Option<u64> {
         let inside = |axis: usize| (0..i64::from(self.size[axis])).contains(&at[axis]);
         let row = |at: [i64; 3]| at[Z] as u64 * u64::from(self.size[Y]) + at[Y] as u64;
@@ -86,13 +87,13 @@ impl Resource {
             .then(|| self.base + (row(at) * self.pitch + at[X] as u64) * u64::from(self.format.bytes()))
     }
 
-    /// The axes along which samples lie between texels.
+    /// The axes along which samples are interpolated.
     fn filtered(&self) -> &'static [usize] {
         &self.axes[..self.axes.len() - usize::from(self.layered)]
     }
 }
 
-/// What happens to a coordinate outside the image.
+/// The handling of a coordinate outside the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrap {
     Repeat,
@@ -131,7 +132,7 @@ impl Sampler {
         })
     }
 
-    /// The texel coordinate for one that may lie outside `size` texels; none for the border.
+    /// Wraps a coordinate that may be outside `size` texels; none for the border.
     fn wrapped(&self, axis: usize, at: i64, size: i64) -> Option<i64> {
         match self.wrap[axis] {
             _ if (0..size).contains(&at) => Some(at),
@@ -156,19 +157,19 @@ impl Sampler {
     }
 }
 
-/// How the data of an image or formatted buffer load become registers.
+/// How the data of an image load or a formatted buffer load is converted to registers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampled {
     format: ElementFormat,
     selects: [u8; 4],
-    /// Components that are written, one bit each, to consecutive registers.
+    /// The components to write, one bit each, to consecutive registers.
     components: u8,
     /// Whether registers get 16-bit values.
     half: bool,
-    /// For each place that was read: lanes that lie outside and get the border colour.
+    /// For each texel that was read: the lanes that are outside and get the border colour.
     outside: Vec<u64>,
     border: [u32; 4],
-    /// How many axes texels are mixed along, and the weight of the texel that comes later along each.
+    /// The number of axes with interpolation, and for each lane the weight of the later texel along each axis.
     mixed: usize,
     weights: Vec<[f32; 3]>,
 }
@@ -179,7 +180,7 @@ impl Sampled {
         Self { format, selects, components, half, outside: vec![], border: [0; 4], mixed: 0, weights: vec![] }
     }
 
-    /// Converts, mixes and writes what was read.
+    /// Converts, interpolates and writes the data.
     pub(crate) fn write(&self, wave: &mut Wavefront, first: usize, op: &MemOp) -> Result<(), Fault> {
         let words = self.format.bytes().div_ceil(4) as usize;
         let texel = |place: usize, lane: usize| {
@@ -190,7 +191,7 @@ impl Sampled {
             self.format.unpack(std::array::from_fn(word))
         };
         for lane in active(op.mask) {
-            // Neighbours along one axis after the other become one.
+            // Interpolates along one axis after the other.
             let mut texels: [[u32; 4]; 8] = [[0; 4]; 8];
             for (place, corner) in texels.iter_mut().enumerate().take(1 << self.mixed) {
                 *corner = texel(place, lane);
@@ -299,7 +300,7 @@ impl Wavefront {
                     false => value,
                 }
             });
-            // What red, green, blue and alpha are read from is where they are written to.
+            // Each stored component is written from the channel that reads it.
             let stored = std::array::from_fn(|n| {
                 let from = resource.selects.iter().position(|select| usize::from(*select) == 4 + n);
                 from.map_or(0, |from| components[from])
@@ -358,14 +359,14 @@ impl Wavefront {
         Ok(Step::Mem(op))
     }
 
-    /// The texel at which a sample begins, and the weights of those that follow it along each filtered axis.
+    /// The first texel of a sample, and the weights of the next ones along each filtered axis.
     fn sample_corner(&self, inst: &Inst, resource: &Resource, sampler: &Sampler, lane: usize) -> ([i64; 3], [f32; 3]) {
         let first = inst.src[0].as_vgpr().map_or(0, usize::from);
         let (mut corner, mut weights) = ([0; 3], [0.0; 3]);
         for (n, axis) in resource.axes.iter().copied().enumerate() {
             let given = f64::from(f32::from_bits(self.vgpr(first + n)[lane]));
             if !resource.filtered().contains(&axis) {
-                // The layer, which is never between two.
+                // The layer, which is never interpolated.
                 corner[axis] = whole(given.round_ties_even()).clamp(0, i64::from(resource.size[axis]) - 1);
                 continue;
             }
@@ -374,7 +375,7 @@ impl Wavefront {
                 corner[axis] = whole((at - 0.5).floor());
                 weights[n] = (at - 0.5 - (at - 0.5).floor()) as f32;
             } else {
-                // In fixed point, with eight bits behind it: a product a little below a whole number is that number.
+                // Rounded to eight fraction bits, so that a product slightly below an integer counts as that integer.
                 corner[axis] = whole(((at * 256.0).round_ties_even() / 256.0).floor());
             }
         }
@@ -422,7 +423,7 @@ impl Wavefront {
     }
 }
 
-/// A coordinate as an integer; what is far outside stays so.
+/// Converts a coordinate to an integer; far outside values stay outside.
 fn whole(at: f64) -> i64 {
     at.clamp(-1e9, 1e9) as i64
 }

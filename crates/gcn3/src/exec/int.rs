@@ -35,8 +35,8 @@ impl Wavefront {
         self.write(inst, &out)
     }
 
-    /// An addition or subtraction: `f` gives the sum modulo 2^32 and whether it left the range, to be noted in the
-    /// carry out. `limit` is where a clamped result ends.
+    /// An addition or subtraction. `f` returns the result modulo 2^32 and the carry out; `limit` is the value of a
+    /// clamped result.
     #[inline(always)]
     fn carrying(&mut self, inst: &Inst, limit: u32, f: impl Fn(u32, u32) -> (u32, bool)) -> Outcome {
         let [p, q] = &mut [Spread::uninit(); 2];
@@ -51,7 +51,7 @@ impl Wavefront {
         self.write(inst, &out)
     }
 
-    /// As `carrying`, with a carry in.
+    /// Variant of `carrying` with a carry in.
     #[inline(always)]
     fn carrying_in(&mut self, inst: &Inst, limit: u32, f: impl Fn(u32, u32, u32) -> (u32, bool)) -> Outcome {
         let [p, q] = &mut [Spread::uninit(); 2];
@@ -72,7 +72,7 @@ impl Wavefront {
         let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
-        // The lanes below this one, among the 32 lanes that the operand stands for.
+        // The lanes below this one, among the 32 lanes that the operand covers.
         let below = |lane: usize| ((1u64 << lane.saturating_sub(first).min(32)) - 1) as u32;
         let out = lanes(|lane| (a[lane] & below(lane)).count_ones().wrapping_add(b[lane]));
         self.write(inst, &out)
@@ -119,7 +119,7 @@ fn bfe_i32(value: u32, offset: u32, width: u32) -> u32 {
     }
 }
 
-/// `op` on each pair of bytes, summed.
+/// The sum of `op` over all pairs of bytes.
 #[inline(always)]
 fn bytewise(a: u32, b: u32, op: impl Fn(u32, u32) -> u32) -> u32 {
     (0..4).fold(0, |sum, n| sum + op(a >> (8 * n) & 0xff, b >> (8 * n) & 0xff))
@@ -130,7 +130,7 @@ pub(super) fn sad_u8(a: u32, b: u32) -> u32 {
     bytewise(a, b, u32::abs_diff)
 }
 
-/// As `sad_u8`, leaving out bytes where the reference `b` is 0.
+/// Variant of `sad_u8` that skips bytes where the reference `b` is 0.
 #[inline(always)]
 pub(super) fn msad_u8(a: u32, b: u32) -> u32 {
     bytewise(a, b, |a, b| if b == 0 { 0 } else { a.abs_diff(b) })
@@ -150,7 +150,7 @@ fn perm(high: u32, low: u32, selects: u32) -> u32 {
     (0..4).fold(0, |out, n| {
         let byte = match selects >> (8 * n) & 0xff {
             select @ 0..=7 => (bytes >> (8 * select)) as u32 & 0xff,
-            // The sign of a byte, spread.
+            // The replicated sign of a byte.
             select @ 8..=11 => 0xff * ((bytes >> (16 * (select - 8) + 15)) as u32 & 1),
             12 => 0,
             _ => 0xff,

@@ -1,4 +1,4 @@
-//! Integer operations on 16-bit lanes. The upper half of a source is ignored, that of the result is zero.
+//! Integer operations on 16-bit lanes. The upper half of a source is ignored; that of the result is zero.
 
 use super::{
     Handler, Outcome,
@@ -17,7 +17,7 @@ impl Wavefront {
         self.write(inst, &out)
     }
 
-    /// As `binary16`, with another operation if the result is to be clamped to the range.
+    /// Variant of `binary16` with a separate operation for a clamped result.
     #[inline(always)]
     fn clamped16(&mut self, inst: &Inst, f: impl Fn(u16, u16) -> u16, clamped: impl Fn(u16, u16) -> u16) -> Outcome {
         if inst.mods.clamp { self.binary16(inst, clamped) } else { self.binary16(inst, f) }

@@ -1,23 +1,24 @@
-//! The local data share: memory that the wavefronts of one workgroup share.
+//! The local data share (LDS): memory shared by the wavefronts of one workgroup.
 //!
-//! It has no protocol, so instructions access it at once. Reads beyond its end give 0 and writes there do nothing, as
-//! in hardware. Whoever counts bank conflicts sets [`Lds::watched`] and finds the latest access in [`Lds::last`].
+//! It needs no coherence protocol, so instructions access it directly. Reads beyond its end return 0 and writes there
+//! have no effect, as in hardware. A model of bank conflicts sets [`Lds::watched`] and finds the latest access in
+//! [`Lds::last`].
 
 use super::simd::Row;
 
-/// The last access to the local data share, if it is watched.
+/// The last access to the LDS, if accesses are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LdsAccess {
-    /// Lanes that took part.
+    /// Participating lanes.
     pub mask: u64,
     /// Byte address of each participating lane.
     pub addresses: Row,
-    /// A second address per lane, of the instructions that have two, relative to the first.
+    /// For instructions with two addresses per lane: the second, relative to the first.
     pub second: Option<i32>,
-    /// Bytes that a lane moved at each address.
+    /// Bytes per lane at each address.
     pub bytes: u8,
     pub kind: LdsKind,
-    /// What lanes wrote, a row for each word at each address, if that is recorded.
+    /// The stored values, if they are recorded: a row for each word at each address.
     pub stored: Vec<Row>,
 }
 
@@ -27,28 +28,28 @@ pub enum LdsKind {
     Read,
     Write,
     Atomic,
-    /// Data went from lane to lane; no memory was touched.
+    /// Data moved between lanes, without an access to memory.
     Permute,
 }
 
-/// The bytes of a workgroup's local data share.
+/// The LDS of a workgroup.
 #[derive(Clone, Debug, Default)]
 pub struct Lds {
     words: Vec<u32>,
-    /// Whether accesses are to be noted in `last`, which costs a little.
+    /// Whether accesses are recorded in `last`, at a small cost.
     pub watched: bool,
-    /// Whether the values that are written are to be noted there too.
+    /// Whether stored values are also recorded.
     pub recorded: bool,
     pub last: LdsAccess,
 }
 
 impl Lds {
-    /// A cleared local data share of at least `bytes` bytes.
+    /// A zeroed LDS of at least `bytes` bytes.
     pub fn new(bytes: u32) -> Self {
         Self { words: vec![0; bytes.div_ceil(4) as usize], ..Self::default() }
     }
 
-    /// All zero again, with the given size.
+    /// Clears it and sets its size.
     pub fn reset(&mut self, bytes: u32) {
         self.words.clear();
         self.words.resize(bytes.div_ceil(4) as usize, 0);
@@ -67,7 +68,7 @@ impl Lds {
         &self.words
     }
 
-    /// The word at a byte address whose low two bits are ignored.
+    /// The word at a byte address; the low two bits are ignored.
     #[inline(always)]
     pub fn word(&self, address: u32) -> u32 {
         self.words.get(address as usize / 4).copied().unwrap_or(0)

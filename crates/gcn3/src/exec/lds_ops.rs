@@ -1,4 +1,4 @@
-//! The instructions of the local data share, and the lane shuffles that use its crossbar.
+//! LDS instructions, and the lane shuffles that use its crossbar.
 
 use super::{
     Group, Handler, Outcome, Step, active,
@@ -15,10 +15,10 @@ use crate::{
     wave::Wavefront,
 };
 
-/// An address beyond any local data share, even with a few bytes added.
+/// An address beyond any LDS, even with a few bytes added.
 const BEYOND: u32 = !15;
 
-/// The lanes' addresses: a row, and what is to be added to each.
+/// The lanes' addresses: a row, and an offset to be added.
 #[derive(Clone, Copy)]
 struct Addresses<'a> {
     row: &'a Row,
@@ -31,7 +31,7 @@ impl Addresses<'_> {
         self.row[lane].wrapping_add(self.offset)
     }
 
-    /// Errs if the address of a lane of `mask` is not a multiple of `bytes`.
+    /// Fails if the address of a lane of `mask` is not a multiple of `bytes`.
     #[inline(always)]
     fn aligned(&self, mask: u64, bytes: u32, access: Access) -> Result<(), Fault> {
         let wrong = lane_mask(|lane| self.at(lane) & (bytes - 1) != 0) & mask;
@@ -50,7 +50,7 @@ impl Addresses<'_> {
         }
     }
 
-    /// Notes the access, for whoever watches.
+    /// Records the access, if accesses are watched.
     #[inline(always)]
     fn note(&self, group: &mut Group, mask: u64, bytes: usize, kind: LdsKind, second: Option<i32>) {
         if group.lds.watched {
@@ -62,14 +62,14 @@ impl Addresses<'_> {
 }
 
 impl Wavefront {
-    /// Checks what all instructions of this family have in common, and gives the lanes' addresses.
+    /// Does the checks that all LDS instructions have in common, and returns the lanes' addresses.
     #[inline(always)]
     fn lds_addresses<'a>(&'a self, inst: &Inst, offset: u32, spread: &'a mut Spread) -> Result<Addresses<'a>, Fault> {
         if inst.memory().flags.contains(Flags::GDS) {
             return Err(Fault::Unsupported("there is no global data share"));
         }
         let row = self.vgpr(inst.src[0].as_vgpr().map_or(0, usize::from));
-        // M0 limits what may be accessed: an address at or beyond it is out of range. Compilers set no limit.
+        // M0 limits accesses: an address at or above it is out of range. Compilers set no limit.
         let limit = self.m0();
         if limit == u32::MAX {
             return Ok(Addresses { row, offset });
@@ -145,7 +145,7 @@ impl Wavefront {
         Ok(Step::Lds)
     }
 
-    /// Two reads at offsets counted in elements of `WORDS` words, or in 64 of them.
+    /// Two reads, at offsets in units of one or 64 elements of `WORDS` words.
     #[inline(always)]
     fn lds_read_two<const WORDS: usize>(&mut self, inst: &Inst, group: &mut Group, unit: u32) -> Outcome {
         let mask = self.exec();
@@ -167,7 +167,7 @@ impl Wavefront {
         Ok(Step::Lds)
     }
 
-    /// Two writes; with `exchange`, the old values are returned.
+    /// Two writes; with `exchange`, they return the old values.
     #[inline(always)]
     fn lds_write_two(&mut self, inst: &Inst, group: &mut Group, words: usize, unit: u32, exchange: bool) -> Outcome {
         let mask = self.exec();
@@ -203,7 +203,7 @@ impl Wavefront {
         Ok(Step::Lds)
     }
 
-    /// A read-modify-write of 32 bits per lane, lane after lane.
+    /// A 32-bit read-modify-write for each lane, one lane after another.
     #[inline(always)]
     fn lds_atomic32(&mut self, inst: &Inst, group: &mut Group, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
         let (mask, mut spread) = (self.exec(), Spread::uninit());
@@ -241,7 +241,7 @@ impl Wavefront {
         Ok(Step::Lds)
     }
 
-    /// Counts the active lanes onto (or off) a word at M0; every lane gets the value before.
+    /// Adds the number of active lanes to (or subtracts it from) a word at M0; every lane gets the old value.
     fn lds_count(&mut self, inst: &Inst, group: &mut Group, up: bool) -> Outcome {
         if inst.memory().flags.contains(Flags::GDS) {
             return Err(Fault::Unsupported("there is no global data share"));
@@ -256,7 +256,7 @@ impl Wavefront {
         Ok(Step::Lds)
     }
 
-    /// Each lane takes the value of the lane that `from` names; that of a lane that is off is 0.
+    /// Each lane reads the value of lane `from(lane)`; an inactive lane's value is 0.
     fn pull(&mut self, inst: &Inst, group: &mut Group, n: usize, from: impl Fn(usize) -> usize) -> Outcome {
         let mask = self.exec();
         let data = self.data(inst, n, 0);
@@ -284,7 +284,8 @@ impl Wavefront {
         self.pull(inst, group, 1, |lane| (address[lane].wrapping_add(inst.imm) >> 2) as usize)
     }
 
-    /// Each active lane gives its value to another; the highest wins, a lane that gets none has 0.
+    /// Each active lane sends its value to another lane. Among several senders the highest wins; without a sender the
+    /// value is 0.
     fn permute(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
         let mask = self.exec();
         let (address, data) = (self.data(inst, 0, 0), self.data(inst, 1, 0));
@@ -354,7 +355,7 @@ fn moves(op: Op) -> Option<Handler> {
     })
 }
 
-/// A table of atomic operations: the 32-bit instructions, then the 64-bit ones. Those that return the old value
+/// A table of atomic operations: the 32-bit instructions, then the 64-bit ones. Variants that return the old value
 /// differ only in having a destination.
 macro_rules! atomics {
     ($op:expr; $($operation:ident: $($narrow:ident)*, $($wide:ident)*;)*) => {
@@ -363,7 +364,7 @@ macro_rules! atomics {
                 $(Op::$narrow)|* => |w, i, g| w.lds_atomic32(i, g, |m, a, b| AtomicOp::$operation.apply32(m, a, b)),
                 $(Op::$wide)|* => |w, i, g| w.lds_atomic64(i, g, |m, a, b| AtomicOp::$operation.apply64(m, a, b)),
             )*
-            // The first data operand is what memory must hold, the second what it then gets.
+            // The first data operand is the expected value, the second the new one.
             Op::DsCmpstB32 | Op::DsCmpstRtnB32 => {
                 |w, i, g| w.lds_atomic32(i, g, |m, a, b| AtomicOp::CompareSwap.apply32(m, b, a))
             }

@@ -1,9 +1,9 @@
-//! The meaning of every instruction.
+//! The semantics of every instruction.
 //!
-//! An instruction is a [`Handler`]: it reads and writes the registers of a wavefront and the local data share, and
-//! says in a [`Step`] how the instruction ended. Which handler an instruction has is looked up once, when its code
-//! is loaded. There is one file per family, each with a table from [`Op`] to handlers that is meant to be held next
-//! to the ISA manual.
+//! An instruction is executed by a [`Handler`], which reads and writes the registers of a wavefront and the local data
+//! share. A [`Step`] tells how the instruction ended. The handler of an instruction is looked up once, when its code is
+//! loaded. There is one file per family, each with a table from [`Op`] to handlers that can be compared with the ISA
+//! manual.
 
 use crate::{
     error::Fault,
@@ -43,37 +43,37 @@ mod wide;
 /// How an instruction ended.
 #[derive(Debug)]
 pub enum Step {
-    /// All is done.
+    /// The instruction is complete.
     Done,
-    /// All is done, after an access to the local data share, told in [`Lds::last`](lds::Lds) if it is watched.
+    /// It is complete, after an LDS access, which is in [`Lds::last`](lds::Lds) if accesses are watched.
     Lds,
-    /// Memory is to be accessed; then [`Wavefront::complete`].
+    /// The caller must access memory, then call [`Wavefront::complete`].
     Mem(Box<MemOp>),
-    /// Memory is to be accessed; then [`Wavefront::complete_scalar`].
+    /// The caller must access memory, then call [`Wavefront::complete_scalar`].
     Scalar(Box<ScalarOp>),
-    /// The wavefront waits until all others of its workgroup have come to a barrier or ended.
+    /// The wavefront waits until all others of its workgroup have reached a barrier or ended.
     Barrier,
     /// The wavefront has ended.
     End,
 }
 
-/// What the wavefronts of a workgroup share, as far as instructions see it.
+/// The state that the wavefronts of a workgroup share, as far as instructions access it.
 #[derive(Debug, Default)]
 pub struct Group {
     pub lds: Lds,
-    /// What `s_memtime` and `s_memrealtime` read.
+    /// The value of `s_memtime` and `s_memrealtime`.
     pub clock: u64,
-    /// Used operations, to be used again.
+    /// Completed operations, for reuse.
     pub spare: Vec<Box<MemOp>>,
 }
 
 impl Group {
-    /// An operation to fill in, used before if possible.
+    /// An operation to fill in, reused if possible.
     fn operation(&mut self) -> Box<MemOp> {
         self.spare.pop().unwrap_or_else(|| Box::new(MemOp::empty()))
     }
 
-    /// Takes back an operation that was completed.
+    /// Returns a completed operation for reuse.
     pub fn recycle(&mut self, op: Box<MemOp>) {
         if self.spare.len() < 8 {
             self.spare.push(op);
@@ -81,10 +81,10 @@ impl Group {
     }
 }
 
-/// The meaning of an instruction. The program counter already points behind it.
+/// Executes an instruction. The program counter already points after it.
 pub type Handler = fn(&mut Wavefront, &Inst, &mut Group) -> Outcome;
 
-/// How an instruction ended, or what it ran into.
+/// How an instruction ended, or its fault.
 pub type Outcome = Result<Step, Fault>;
 
 /// The handler of an instruction, if it is supported.

@@ -1,8 +1,8 @@
-//! Operands of vector instructions: from registers and constants to 64 lanes, and back.
+//! Operands of vector instructions: converts registers and constants to 64 lanes, and writes results.
 //!
-//! What the encodings add is done here, once for all instructions: constants and scalar registers spread over the
-//! lanes, absolute value and negation, the parts of registers that SDWA selects, the lanes that DPP shuffles, the
-//! factor and the clamp on the result, and EXEC.
+//! Features of the encodings are implemented here, once for all instructions: broadcast of constants and scalar
+//! registers, absolute value and negation, the register parts selected by SDWA, the lane permutations of DPP, output
+//! modifier and clamp, and EXEC.
 
 use std::mem::MaybeUninit;
 
@@ -17,11 +17,11 @@ use crate::{
     wave::Wavefront,
 };
 
-/// Room for the lanes of an operand that lies in no vector register, or not as it is to be used.
+/// A buffer for the lanes of an operand that is not in a vector register, or not in its final form.
 pub type Spread = MaybeUninit<Row>;
 pub type Spread64 = MaybeUninit<[Row; 2]>;
 
-/// How wide an operand is and whether it is a float, which decides what constants and modifiers mean.
+/// The width of an operand and whether it is a float, which determine the meaning of constants and modifiers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     I16,
@@ -31,7 +31,8 @@ pub enum Width {
 }
 
 impl Wavefront {
-    /// The lanes of source `n`, an operand of up to 32 bits. `spread` is room for values that are in no register.
+    /// The lanes of source `n`, an operand of up to 32 bits. `spread` is a buffer for values that are not in a vector
+    /// register.
     #[inline(always)]
     pub(super) fn source<'a>(&'a self, inst: &Inst, n: usize, width: Width, spread: &'a mut Spread) -> &'a Row {
         let plain = (inst.mods.abs | inst.mods.neg) >> n & 1 == 0;
@@ -128,7 +129,7 @@ impl Wavefront {
         out
     }
 
-    /// Writes the result of an operation that is no float.
+    /// Writes a result that is not a float.
     #[inline(always)]
     pub(super) fn write(&mut self, inst: &Inst, out: &[u32; 64]) -> Result<Step, Fault> {
         let Some(register) = inst.dst.as_vgpr() else {
@@ -229,7 +230,7 @@ impl Wavefront {
         self.write64(inst, &out)
     }
 
-    /// The factor on the result; there is none where results obey IEEE 754 or may be denormal.
+    /// The output modifier; there is none in IEEE mode or if results may be denormal.
     fn omod(&self, inst: &Inst, denormal_results: bool) -> f64 {
         match inst.mods.omod {
             _ if denormal_results || self.mode.ieee() => 1.0,
@@ -240,14 +241,14 @@ impl Wavefront {
         }
     }
 
-    /// Writes a lane mask (a carry, the result of a compare); lanes that are off get 0.
+    /// Writes a lane mask (a carry, or the result of a compare); inactive lanes get 0.
     #[inline(always)]
     pub(super) fn write_mask(&mut self, inst: &Inst, mask: u64) {
         let mask = mask & self.exec();
         self.set_scalar64(inst.sdst, mask);
     }
 
-    /// The lane that a DPP instruction reads for `lane`; none if it lies outside or is off.
+    /// The lane that a DPP instruction reads for `lane`; none if it is out of range or inactive.
     fn dpp_lane(&self, control: DppControl, lane: usize) -> Option<usize> {
         let (row, place) = (lane & !15, lane & 15);
         let from = match control {
@@ -279,7 +280,7 @@ impl Wavefront {
     }
 }
 
-/// A float clamped to 0..=1; NaN becomes 0 or stays.
+/// Clamps a float to 0..=1; NaN becomes 0 or is kept.
 #[inline(always)]
 fn clamped(value: f64, zero_nan: bool) -> f64 {
     if value.is_nan() {
@@ -293,7 +294,7 @@ fn clamped(value: f64, zero_nan: bool) -> f64 {
     }
 }
 
-/// The part of a register that an SDWA source means.
+/// The part of a register that an SDWA source selects.
 #[inline(always)]
 fn selected(value: u32, select: Select, signed: bool) -> u32 {
     let (shift, bits) = place(select);
@@ -302,7 +303,7 @@ fn selected(value: u32, select: Select, signed: bool) -> u32 {
     if signed { ((part << unused) as i32 >> unused) as u32 } else { part << unused >> unused }
 }
 
-/// The old value of a register with an SDWA result put in its place.
+/// Merges an SDWA result into the old value of a register.
 #[inline(always)]
 fn merged(old: u32, value: u32, sdwa: Sdwa) -> u32 {
     let (shift, bits) = place(sdwa.dst_sel);
@@ -318,7 +319,7 @@ fn merged(old: u32, value: u32, sdwa: Sdwa) -> u32 {
     }
 }
 
-/// First bit and number of bits of a part of a register.
+/// The first bit and the number of bits of a register part.
 #[inline(always)]
 fn place(select: Select) -> (u32, u32) {
     match select {

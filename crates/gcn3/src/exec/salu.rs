@@ -1,6 +1,6 @@
 //! Scalar arithmetic and logic: one value per wavefront.
 //!
-//! SCC tells a carry, an overflow or whether the result is not zero, as each table says.
+//! SCC is a carry, an overflow, or set if the result is not zero, as given in each table.
 
 use super::{Handler, Outcome, Step};
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
@@ -16,14 +16,14 @@ impl Wavefront {
         self.scalar64(inst, inst.src[n])
     }
 
-    /// A 32-bit result that leaves SCC alone.
+    /// A 32-bit result; SCC is unchanged.
     #[inline(always)]
     fn plain32(&mut self, inst: &Inst, f: impl Fn(u32, u32) -> u32) -> Outcome {
         self.set_scalar32(inst.dst, f(self.s32(inst, 0), self.s32(inst, 1)));
         Ok(Step::Done)
     }
 
-    /// A 32-bit result; SCC is told apart.
+    /// A 32-bit result, with SCC returned by `f`.
     #[inline(always)]
     fn flagged32(&mut self, inst: &Inst, f: impl Fn(u32, u32, bool) -> (u32, bool)) -> Outcome {
         let (value, scc) = f(self.s32(inst, 0), self.s32(inst, 1), self.scc);
@@ -59,14 +59,14 @@ impl Wavefront {
         Ok(Step::Done)
     }
 
-    /// A 32-bit number counted in a 64-bit operand, SCC left alone.
+    /// A 32-bit count in a 64-bit operand; SCC is unchanged.
     #[inline(always)]
     fn count64(&mut self, inst: &Inst, f: impl Fn(u64) -> u32) -> Outcome {
         self.set_scalar32(inst.dst, f(self.s64(inst, 0)));
         Ok(Step::Done)
     }
 
-    /// A 64-bit result of one operand that leaves SCC alone.
+    /// A 64-bit result of one operand; SCC is unchanged.
     #[inline(always)]
     fn plain64(&mut self, inst: &Inst, f: impl Fn(u64) -> u64) -> Outcome {
         self.set_scalar64(inst.dst, f(self.s64(inst, 0)));
@@ -107,7 +107,7 @@ impl Wavefront {
         Ok(Step::Done)
     }
 
-    /// Moves from a scalar register numbered relative to M0.
+    /// Moves from a scalar register whose number is relative to M0.
     fn movrels(&mut self, inst: &Inst, wide: bool) -> Outcome {
         let from = usize::from(inst.src[0].code()).wrapping_add(self.m0() as usize) & 127;
         match wide {
@@ -117,7 +117,7 @@ impl Wavefront {
         Ok(Step::Done)
     }
 
-    /// Moves to a scalar register numbered relative to M0.
+    /// Moves to a scalar register whose number is relative to M0.
     fn movreld(&mut self, inst: &Inst, wide: bool) -> Outcome {
         let to = usize::from(inst.dst.code()).wrapping_add(self.m0() as usize) & 127;
         match wide {
@@ -128,7 +128,7 @@ impl Wavefront {
     }
 }
 
-/// `width` bits of a value from `offset` on, as the second operand of the bit-field instructions packs them.
+/// Extracts a bit field; `control` holds offset and width, as the second operand of the bit-field instructions does.
 fn field(value: u64, control: u32, bits: u32, signed: bool) -> u64 {
     let (offset, width) = (control & (bits - 1), (control >> 16 & 0x7f).min(bits));
     let value = if bits == 32 { value & 0xffff_ffff } else { value };
@@ -144,13 +144,13 @@ fn wqm(mask: u64) -> u64 {
     quads(mask).0 * 15
 }
 
-/// Whether any lane of each quad is set: spread (bit 4n) and packed (bit n).
+/// Whether any lane of each quad is set, in two layouts: spread (bit 4n) and packed (bit n).
 fn quads(mask: u64) -> (u64, u64) {
     let any = (mask | mask >> 1 | mask >> 2 | mask >> 3) & 0x1111_1111_1111_1111;
     (any, (0..16).fold(0, |packed, quad| packed | (any >> (4 * quad) & 1) << quad))
 }
 
-/// A count, or -1 if there is nothing to count up to.
+/// A count, or -1 if no such bit was found.
 fn or_minus_one(count: u32, none: u32) -> u32 {
     if count == none { u32::MAX } else { count }
 }
@@ -272,7 +272,7 @@ fn one_source(op: Op) -> Option<Handler> {
         Op::SFf1I32B64 => |w, i, _| w.count64(i, |a| or_minus_one(a.trailing_zeros(), 64)),
         Op::SFlbitI32B32 => |w, i, _| w.plain32(i, |a, _| or_minus_one(a.leading_zeros(), 32)),
         Op::SFlbitI32B64 => |w, i, _| w.count64(i, |a| or_minus_one(a.leading_zeros(), 64)),
-        // How many bits from the top equal the sign.
+        // The number of leading bits that equal the sign.
         Op::SFlbitI32 => |w, i, _| w.plain32(i, |a, _| or_minus_one((a ^ (a as i32 >> 31) as u32).leading_zeros(), 32)),
         Op::SFlbitI32I64 => |w, i, _| w.count64(i, |a| or_minus_one((a ^ (a as i64 >> 63) as u64).leading_zeros(), 64)),
         Op::SSextI32I8 => |w, i, _| w.plain32(i, |a, _| a as i8 as u32),

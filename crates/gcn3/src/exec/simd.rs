@@ -1,13 +1,13 @@
-//! Sixty-four lanes at once: the loops in which vector instructions spend their time.
+//! The loops over 64 lanes, in which vector instructions spend their time.
 //!
-//! A vector instruction is a closure from a lane number to that lane's result; [`lanes`] runs it for all 64. The
-//! compiler turns the loop into vector code, but only for the features it may assume, which for a distributed
-//! program is SSE2, where a fused multiply-add is a call into the C library. So the same loop is compiled for
-//! AVX2 + FMA and for AVX-512 too, and the best version the host has is picked at run time. The versions compute
-//! the same bits: nothing here allows the compiler to contract or reorder floating-point arithmetic.
+//! A vector instruction is a closure from a lane number to that lane's result; [`lanes`] evaluates it for all 64. The
+//! compiler vectorises the loop, but only for features that it may assume. For a distributed program that is SSE2,
+//! where a fused multiply-add is a call into the C library. So the loop is also compiled for AVX2 + FMA and for
+//! AVX-512, and the best version for the host is selected at run time. All versions compute the same bits: nothing here
+//! allows the compiler to contract or reorder floating-point arithmetic.
 //!
-//! This is the only file of the crate with `unsafe`: calling a function compiled for features that the host was
-//! just found to have.
+//! This is the only file of the crate with `unsafe`: it calls functions compiled for features that the host was found
+//! to have.
 #![allow(unsafe_code)]
 
 use std::{
@@ -16,7 +16,7 @@ use std::{
     sync::atomic::{AtomicU8, Ordering},
 };
 
-/// One register: a value per lane, where a vector load of the host likes to find it.
+/// One register: a value per lane, aligned for the host's vector loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Row(pub [u32; 64]);
@@ -55,7 +55,7 @@ impl DerefMut for Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// What every computer has.
+    /// Available on every computer.
     Baseline = 1,
     /// AVX2 and fused multiply-add.
     Avx2,
@@ -63,7 +63,7 @@ pub enum Level {
     Avx512,
 }
 
-/// The level in use; 0 before the first look.
+/// The level in use; 0 before it has been determined.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 /// The levels that this host can run, the widest last. The widest is used unless [`use_level`] says otherwise.
@@ -88,8 +88,8 @@ pub fn levels() -> Vec<Level> {
     levels
 }
 
-/// Uses `level` from now on, for comparisons: results are the same, only speed is not. One that this host lacks is not
-/// taken; says whether it was.
+/// Uses `level` from now on, for comparisons: it affects only speed, not results. Returns whether the host supports it;
+/// otherwise nothing changes.
 pub fn use_level(level: Level) -> bool {
     let can = levels().contains(&level);
     if can {
@@ -113,10 +113,10 @@ fn level() -> u8 {
     }
 }
 
-/// A result per lane on its way: every lane is written before any is read.
+/// A result per lane that is being filled in: every lane is written before any is read.
 type Filling<R> = [MaybeUninit<R>; 64];
 
-/// Compiles a loop over the lanes three times and picks a version at run time.
+/// Compiles a loop over the lanes three times, and selects a version at run time.
 macro_rules! dispatched {
     ($(#[$doc:meta])* $visibility:vis fn $name:ident$(<$($generic:ident: $bound:path),*>)?($($argument:ident: $type:ty),*) $body:block) => {
         $(#[$doc])*
@@ -139,10 +139,12 @@ macro_rules! dispatched {
 
             match level() {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: only a level that `levels` found here is ever in use: this one needs AVX2, FMA and bit manipulation.
+                // SAFETY: only a level that `levels` found here is ever in use; this one needs AVX2, FMA and bit
+                // manipulation.
                 l if l == Level::Avx2 as u8 => unsafe { avx2($($argument),*) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above; this one needs the AVX-512 sets named as well.
+                // SAFETY: only a level that `levels` found here is ever in use; this one also needs the AVX-512 sets
+                // named above.
                 l if l == Level::Avx512 as u8 => unsafe { avx512($($argument),*) },
                 _ => anywhere($($argument),*),
             }
@@ -158,7 +160,7 @@ dispatched! {
     }
 }
 
-/// A closure from a lane to its result, under a name that a macro can take.
+/// A closure from a lane to its result, as a trait that the macro can name.
 trait LaneFn<R> {
     fn at(&self, lane: usize) -> R;
 }
@@ -170,20 +172,20 @@ impl<R, F: Fn(usize) -> R> LaneFn<R> for F {
     }
 }
 
-/// The results of `f` for every lane.
+/// Evaluates `f` for every lane.
 #[inline(always)]
 pub fn lanes<R: Copy>(f: impl Fn(usize) -> R) -> [R; 64] {
     let mut out = MaybeUninit::<[R; 64]>::uninit();
-    // SAFETY: an array that may be uninitialised has the layout of an array of values that may be.
+    // SAFETY: a possibly uninitialised array has the layout of an array of possibly uninitialised values.
     fill(unsafe { &mut *out.as_mut_ptr().cast::<Filling<R>>() }, f);
     // SAFETY: `fill` has written every lane.
     unsafe { out.assume_init() }
 }
 
-/// Puts the results of `f` for every lane in `out`.
+/// Evaluates `f` for every lane into `out`.
 #[inline(always)]
 pub fn lanes_into<R: Copy>(out: &mut [R; 64], f: impl Fn(usize) -> R) {
-    // SAFETY: an array of values is an array of values that may be uninitialised, and `fill` writes values only.
+    // SAFETY: an array of values is also an array of possibly uninitialised values, and `fill` writes only values.
     fill(unsafe { &mut *std::ptr::from_mut(out).cast::<Filling<R>>() }, f);
 }
 
@@ -217,7 +219,7 @@ dispatched! {
 fn blend_avx512(row: &mut Row, values: &[u32; 64], mask: u64) {
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_mask_storeu_epi32};
     for quarter in 0..4 {
-        // SAFETY: sixteen lanes lie at each of these places.
+        // SAFETY: there are sixteen lanes at each of these places.
         unsafe {
             let new = _mm512_loadu_si512(values.as_ptr().add(16 * quarter).cast());
             let to = row.0.as_mut_ptr().add(16 * quarter).cast();
@@ -242,15 +244,15 @@ dispatched! {
     }
 }
 
-/// How far from a base the addresses of active lanes lie; 0 for the others.
+/// The distances of active lanes' addresses from a base; 0 for inactive lanes.
 pub struct Distances {
     pub of: [u32; 64],
     wrong: bool,
-    /// Whether all 64 lanes are active and each lies one word behind the one before.
+    /// Whether all 64 lanes are active, with consecutive words.
     pub consecutive: bool,
 }
 
-/// The distances from `base` of the lanes of `mask`, if none lies farther than `last`.
+/// The distances of the lanes of `mask` from `base`; none if one exceeds `last`.
 #[inline(always)]
 pub fn distances_within(addresses: &[u64; 64], mask: u64, base: u64, last: u64) -> Option<Distances> {
     let mut out = Distances { of: [0; 64], wrong: false, consecutive: false };
@@ -258,7 +260,7 @@ pub fn distances_within(addresses: &[u64; 64], mask: u64, base: u64, last: u64) 
     (!out.wrong).then_some(out)
 }
 
-/// The words at the lanes' byte addresses (whose low two bits are ignored), 0 beyond the end.
+/// Reads the words at the lanes' byte addresses (the low two bits are ignored); 0 beyond the end.
 #[inline(always)]
 pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32; 64]) {
     #[cfg(target_arch = "x86_64")]
@@ -286,14 +288,14 @@ fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u
     let end = _mm512_set1_epi32(words.len().min(1 << 30) as i32);
     let offset = _mm512_set1_epi32(offset as i32);
     for quarter in 0..4 {
-        // SAFETY: sixteen addresses lie there.
+        // SAFETY: there are sixteen addresses at this place.
         let address = unsafe { _mm512_loadu_si512(addresses.as_ptr().add(16 * quarter).cast()) };
         let index = _mm512_srli_epi32::<2>(_mm512_add_epi32(address, offset));
         let inside = _mm512_cmplt_epu32_mask(index, end);
-        // SAFETY: only words whose index is below the length are read.
+        // SAFETY: only words with an index below the length are read.
         let values =
             unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, index, words.as_ptr().cast()) };
-        // SAFETY: sixteen lanes of the result lie there.
+        // SAFETY: there are sixteen lanes of the result at this place.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * quarter).cast(), values) };
     }
 }
@@ -304,7 +306,7 @@ pub fn mask(f: impl Fn(usize) -> bool) -> u64 {
     let bytes: [u8; 64] = lanes(|lane| f(lane) as u8);
     let mut mask = 0;
     for (i, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        // The multiplication gathers the low bits of eight bytes in the top byte, the first lane lowest.
+        // The multiplication collects the low bits of eight bytes in the top byte, the first lane lowest.
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         mask |= gathered << (8 * i);
     }

@@ -1,4 +1,4 @@
-//! Scalar memory: loads and stores of a few words for the whole wavefront, and the clock.
+//! Scalar memory: loads and stores of a few words per wavefront, and the clock.
 
 use super::{Handler, Outcome, Step};
 use crate::{inst::Inst, memop::ScalarOp, ops::Op, wave::Wavefront};
@@ -56,7 +56,8 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::SBufferStoreDword => |w, i, _| w.scalar_access(i, 1, true, true),
         Op::SBufferStoreDwordx2 => |w, i, _| w.scalar_access(i, 2, true, true),
         Op::SBufferStoreDwordx4 => |w, i, _| w.scalar_access(i, 4, true, true),
-        // Without time, the clock counts the instructions of the wavefront on top of what the driver supplies.
+        // In functional runs the clock counts the wavefront's instructions, added to the value that the caller
+        // supplies.
         Op::SMemtime | Op::SMemrealtime => |w, i, g| {
             w.set_scalar64(i.dst, g.clock.wrapping_add(w.executed));
             Ok(Step::Done)

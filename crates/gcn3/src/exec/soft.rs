@@ -1,8 +1,9 @@
-//! Exact arithmetic on floating-point numbers of any IEEE format, rounded any of the four ways.
+//! Exact arithmetic on floating-point numbers of any IEEE format, with all four rounding modes.
 //!
-//! The host rounds to nearest; a kernel that sets another rounding mode in MODE, and the few instructions whose
-//! intermediate result does not fit a wider host type, come here. Numbers are unpacked to a sign, a 128-bit integer
-//! and a power of two; bits that are shifted out leave a sticky mark, so that one final rounding is right.
+//! The host's arithmetic rounds to nearest. This module is used for kernels that set another rounding mode in MODE, and
+//! for the few instructions whose intermediate result does not fit a wider host type. Numbers are unpacked to a sign, a
+//! 128-bit integer and a power of two. Bits that are shifted out set a sticky bit, so that one final rounding is
+//! correct.
 
 /// The rounding modes, numbered as in MODE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Round {
 pub struct Format {
     /// Bits of the fraction field.
     fraction: i32,
-    /// Exponent bias, also the largest exponent.
+    /// The exponent bias, also the largest exponent.
     bias: i32,
 }
 
@@ -56,7 +57,7 @@ impl Format {
     }
 }
 
-/// A number taken apart. A finite one is `mantissa * 2^exponent` with a mantissa that is not zero.
+/// An unpacked number. A finite one is `mantissa * 2^exponent` with a non-zero mantissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Number {
     Nan,
@@ -141,7 +142,7 @@ fn product(a: Number, b: Number) -> Number {
     }
 }
 
-/// The sum, exact but for a sticky lowest bit far below what any format keeps.
+/// The sum, exact except for a sticky lowest bit far below the precision of any format.
 fn sum(a: Number, b: Number, round: Round) -> Number {
     match (a, b) {
         (Nan, _) | (_, Nan) => Nan,
@@ -160,7 +161,7 @@ fn sum(a: Number, b: Number, round: Round) -> Number {
         (Zero { .. }, _) => b,
         (_, Zero { .. }) => a,
         (Finite { negative: x, mantissa: m, exponent: e }, Finite { negative: y, mantissa: n, exponent: f }) => {
-            // Both with the top bit at 126, so that a carry still fits.
+            // Both are shifted so that the top bit is 126, which leaves room for a carry.
             let normal = |m: u128, e: i32| (m << (m.leading_zeros() - 1), e - (m.leading_zeros() as i32 - 1));
             let ((m, e), (n, f)) = (normal(m, e), normal(n, f));
             let ((x, m, e), (y, n, f)) = if e >= f { ((x, m, e), (y, n, f)) } else { ((y, n, f), (x, m, e)) };
@@ -178,7 +179,7 @@ fn sum(a: Number, b: Number, round: Round) -> Number {
     }
 }
 
-/// The first NaN among the operands, quieted, as an operation returns it.
+/// The first NaN among the operands, made quiet, as an operation returns it.
 fn propagate(format: Format, operands: &[u64]) -> Option<u64> {
     let is_nan = |bits: &&u64| **bits & (format.sign_bit() - 1) > format.infinity();
     operands.iter().find(is_nan).map(|bits| bits | format.quiet_bit())
@@ -212,7 +213,7 @@ pub fn mul(format: Format, a: u64, b: u64, round: Round) -> u64 {
     propagate(format, &[a, b]).unwrap_or_else(|| pack(format, product(unpack(format, a), unpack(format, b)), round))
 }
 
-/// A number of one format as a number of another.
+/// Converts a number to another format.
 pub fn convert(from: Format, to: Format, bits: u64, round: Round) -> u64 {
     match unpack(from, bits) {
         Nan => {
@@ -228,7 +229,7 @@ pub fn convert(from: Format, to: Format, bits: u64, round: Round) -> u64 {
     }
 }
 
-/// An integer as a floating-point number.
+/// Converts an integer to a floating-point number.
 pub fn from_integer(to: Format, negative: bool, magnitude: u64, round: Round) -> u64 {
     match magnitude {
         0 => 0,
@@ -240,7 +241,7 @@ pub fn from_integer(to: Format, negative: bool, magnitude: u64, round: Round) ->
 pub fn scale(format: Format, bits: u64, power: i32, round: Round) -> u64 {
     propagate(format, &[bits]).unwrap_or_else(|| match unpack(format, bits) {
         Finite { negative, mantissa, exponent } => {
-            // Beyond this no format has anything but zero or infinity, and the sum can't overflow.
+            // Beyond this range every format has only zero or infinity, and the sum can't overflow.
             let exponent = exponent + power.clamp(-10_000, 10_000);
             pack(format, Finite { negative, mantissa, exponent }, round)
         }
@@ -252,7 +253,7 @@ pub fn scale(format: Format, bits: u64, power: i32, round: Round) -> u64 {
 mod tests {
     use super::*;
 
-    /// Bit patterns around every special place, and a spread of others.
+    /// Bit patterns around all special values, and some others.
     fn patterns32() -> Vec<u32> {
         let mut all = vec![];
         for base in [0u32, 1, 2, 0x7f_ffff, 0x80_0000, 0x80_0001, 0x3f80_0000, 0x3f80_0001, 0x3fff_ffff, 0x7f7f_ffff] {

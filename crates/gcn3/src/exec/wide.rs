@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
 
-/// Two halves as one number.
+/// Combines two halves into one number.
 #[inline(always)]
 pub(super) fn join(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
 impl Wavefront {
-    /// A 64-bit second operand shifted by a 32-bit first one.
+    /// Shifts a 64-bit second operand by a 32-bit first one.
     #[inline(always)]
     fn shift_wide(&mut self, inst: &Inst, f: impl Fn(u64, u32) -> u64) -> Outcome {
         let mut amount = Spread::uninit();
@@ -39,7 +39,7 @@ impl Wavefront {
         self.write64(inst, &out)
     }
 
-    /// Four sums of differences of a window that slides over eight bytes, each 16 bits wide.
+    /// Four 16-bit sums of absolute differences for a window that slides over eight bytes.
     fn sliding_sad(&mut self, inst: &Inst, sad: fn(u32, u32) -> u32) -> Outcome {
         let (mut window, mut reference, mut sums) = (Spread64::uninit(), Spread::uninit(), Spread64::uninit());
         let (low, high) = self.source64(inst, 0, false, &mut window);
@@ -55,7 +55,7 @@ impl Wavefront {
         self.write64(inst, &out)
     }
 
-    /// As `sliding_sad`, with sums of 32 bits in four registers.
+    /// Variant of `sliding_sad` with 32-bit sums in four registers.
     fn sliding_sad32(&mut self, inst: &Inst) -> Outcome {
         let (mut window, mut reference) = (Spread64::uninit(), Spread::uninit());
         let (low, high) = self.source64(inst, 0, false, &mut window);

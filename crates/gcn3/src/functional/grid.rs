@@ -1,4 +1,4 @@
-//! The workgroups of a launch on their way: dealt in order, run in slices, over any memory that answers at once.
+//! Execution of a launch's workgroups: they start in order and run in slices, over any memory that answers at once.
 
 use std::{
     collections::VecDeque,
@@ -22,19 +22,19 @@ use crate::{
     error::{ExecError, Place},
 };
 
-/// Wavefront instructions after which a workgroup lets others run.
+/// The number of wavefront instructions after which a workgroup lets others run.
 const SLICE: u64 = 1 << 17;
-/// Workgroups that may be under way per thread, where each needs scratch memory of its own.
+/// The maximum number of workgroups in flight per thread, if each needs scratch memory of its own.
 const RESIDENT: u32 = 64;
-/// Scratch memory for all of them, as long as that lets one be under way per thread.
+/// The scratch memory for all of them, as long as it suffices for one workgroup per thread.
 const SCRATCH_BYTES: u64 = 256 << 20;
 
-/// How a launch is cut into workgroups, and how many of them may be under way.
+/// How a launch is split into workgroups, and how many of them may be in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     groups: u64,
     waves: u32,
-    /// How many workgroups a thread may have under way.
+    /// The maximum number of workgroups in flight per thread.
     resident: u32,
     scratch_size: u64,
     limit: u64,
@@ -44,7 +44,7 @@ impl Plan {
     pub fn new(dispatch: &Dispatch, options: Options) -> Self {
         let threads = options.threads.max(1) as u64;
         let waves = dispatch.waves([0, 0, 0]);
-        // More workgroups than can be counted are more than can be run: the last ones never get their turn.
+        // A number of workgroups that overflows could never be run completely, so saturation is harmless.
         let groups = dispatch.groups().iter().fold(1, |all: u64, n| all.saturating_mul(u64::from(*n)));
         let resident = match dispatch.scratch_per_wave() * u64::from(waves) {
             0 => 16 * RESIDENT,
@@ -55,20 +55,20 @@ impl Plan {
         Self { groups, waves, resident, scratch_size, limit: options.limit.unwrap_or(u64::MAX) }
     }
 
-    /// For a launch that has so many wavefronts under way at most.
+    /// A plan for a launch with at most `waves` wavefronts in flight.
     pub fn for_waves(dispatch: &Dispatch, waves: u64) -> Self {
         let scratch_size = dispatch.scratch_per_wave() * waves;
         Self { scratch_size, ..Self::new(dispatch, Options::default()) }
     }
 
-    /// The bytes that arguments, packet, queue and scratch of a launch take up in memory.
+    /// The sizes of a launch's arguments, packet, queue and scratch in memory.
     pub fn part_sizes(&self, dispatch: &Dispatch) -> [Bytes; 4] {
-        // Whole cache lines: compilers may load a little more than the arguments.
+        // Whole cache lines, since compilers may load slightly more than the arguments.
         let kernarg = u64::from(dispatch.kernel().kernarg_size).next_multiple_of(64).max(64);
         [kernarg, 64, 256, self.scratch_size].map(Bytes)
     }
 
-    /// Where everything lies, once the parts have places.
+    /// The addresses of a launch, given those of its parts.
     pub fn places(&self, image: VirtAddr, [kernarg, packet, queue, scratch]: [VirtAddr; 4]) -> Places {
         Places {
             image,
@@ -83,7 +83,7 @@ impl Plan {
     }
 }
 
-/// What the workers of a launch need to know.
+/// The inputs of the workers of a launch.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     pub plan: &'a Plan,
@@ -92,10 +92,10 @@ pub struct Job<'a> {
     pub code: &'a Code,
 }
 
-/// How far a launch has been dealt out.
+/// The progress of distributing a launch's workgroups.
 #[derive(Debug)]
 pub struct Deal {
-    /// The next workgroup to deal.
+    /// The next workgroup to start.
     next: AtomicU64,
     /// The first workgroup that failed; later ones need not run.
     failed: AtomicU64,
@@ -109,7 +109,7 @@ impl Default for Deal {
 }
 
 impl Deal {
-    /// Notes an error; that of the first workgroup counts.
+    /// Records an error; the one of the first workgroup counts.
     fn fail(&self, index: u64, error: LaunchError) {
         self.failed.fetch_min(index, Ordering::Relaxed);
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,7 @@ impl Deal {
     }
 }
 
-/// A workgroup under way.
+/// A workgroup in flight.
 #[derive(Debug)]
 struct Resident {
     index: u64,
@@ -132,7 +132,7 @@ struct Resident {
     group: Box<Workgroup>,
 }
 
-/// Who runs workgroups: one per thread.
+/// Runs workgroups; one per thread.
 #[derive(Debug, Default)]
 pub struct Worker {
     thread: u32,
@@ -140,7 +140,7 @@ pub struct Worker {
     spare: Vec<Resident>,
     made: u32,
     pub run: Run,
-    /// Looks for data races.
+    /// The data-race detector.
     races: Option<Box<Races>>,
 }
 
@@ -149,11 +149,11 @@ impl Worker {
         Self { thread, ..Self::default() }
     }
 
-    /// Gives one workgroup its turn; says whether any is left.
+    /// Gives one workgroup its turn; returns whether any is left.
     pub fn turn(&mut self, job: Job<'_>, deal: &Deal, memory: &mut impl Immediate) -> bool {
         let room = self.parked.len() < job.plan.resident as usize;
         let dealt = room.then(|| deal.next.fetch_add(1, Ordering::Relaxed));
-        // Nothing is dealt behind a workgroup that failed, be there ever so many.
+        // No workgroup is started after one that failed.
         let wanted = |index: &u64| *index < job.plan.groups && *index <= deal.failed.load(Ordering::Relaxed);
         let mut resident = match dealt.filter(wanted) {
             Some(index) => {
@@ -206,7 +206,8 @@ impl Job<'_> {
     fn start(&self, resident: &mut Resident, races: bool) -> Result<(), LaunchError> {
         let id = self.group_id(resident.index);
         let waves = self.dispatch.waves(id);
-        // What the code reaches, not what its descriptor declares: a register that nobody cleared would show what ran before.
+        // The registers that the code reaches, not those that its descriptor declares: an uncleared register would
+        // expose old values.
         let vgprs = self.code.vgprs();
         resident.group.start(waves as usize, vgprs, self.dispatch.lds_size(), races);
         for wave in 0..waves {
@@ -223,7 +224,7 @@ impl Job<'_> {
     }
 }
 
-/// A launch that runs a while at a time, on one thread, over memory that its owner lends it.
+/// A launch that runs in slices, on one thread, over memory that its owner lends for each slice.
 #[derive(Debug)]
 pub struct Execution {
     program: std::sync::Arc<Program>,
@@ -234,7 +235,7 @@ pub struct Execution {
     worker: Worker,
 }
 
-/// How far an [`Execution`] has come.
+/// The progress of an [`Execution`].
 #[derive(Debug)]
 pub enum Progress {
     UnderWay,
@@ -242,12 +243,12 @@ pub enum Progress {
 }
 
 impl Execution {
-    /// A launch whose parts lie at `places`, which [`Plan::places`] made.
+    /// A launch whose parts are at `places`, which [`Plan::places`] created.
     pub fn new(program: std::sync::Arc<Program>, dispatch: Dispatch, plan: Plan, places: Places) -> Self {
         Self { program, dispatch, plan, places, deal: Deal::default(), worker: Worker::new(0) }
     }
 
-    /// Looks for data races from now on; does nothing if the kernel has no code.
+    /// Enables the detection of data races; does nothing if the kernel has no code.
     pub fn look_for_races(&mut self) {
         let kernel = self.dispatch.kernel();
         let entry = self.places.image.0.wrapping_add(kernel.descriptor.entry.0);
@@ -255,7 +256,7 @@ impl Execution {
         self.worker.races = races.ok();
     }
 
-    /// The first few data races that were found, and how many there were in all.
+    /// The first few data races, and the total number.
     pub fn races(&self) -> (&[String], u64) {
         self.worker.races.as_ref().map_or((&[], 0), |races| races.found())
     }
@@ -265,7 +266,8 @@ impl Execution {
         self.worker.run.instructions
     }
 
-    /// Runs about `budget` wavefront instructions more; fewer if all workgroups wait for pages ([`Fault::Away`](crate::error::Fault::Away)).
+    /// Runs about `budget` more wavefront instructions; fewer if all workgroups wait for pages
+    /// ([`Fault::Away`](crate::error::Fault::Away)).
     pub fn advance(&mut self, memory: &mut impl Immediate, budget: u64) -> Result<Progress, LaunchError> {
         let code = self.program.code_of(self.dispatch.kernel())?;
         let job = Job { plan: &self.plan, dispatch: &self.dispatch, places: &self.places, code };

@@ -1,6 +1,6 @@
-//! Memory that answers at once, whatever it is made of.
+//! The interface to memory that answers at once.
 //!
-//! The functional GPU runs over regions of its own ([`MappedMemory`]) or over memory that somebody else keeps, such as the
+//! The functional GPU runs over regions of its own ([`MappedMemory`]) or over memory with another owner, such as the
 //! address space of a process that shares it with the GPU.
 
 use super::memory::MappedMemory;
@@ -9,18 +9,18 @@ use crate::{
     memop::{MemOp, ScalarOp},
 };
 
-/// What performs the accesses of wavefronts.
+/// Performs the accesses of wavefronts.
 pub trait Immediate {
     fn perform(&mut self, op: &mut MemOp) -> Result<(), Fault>;
     fn perform_scalar(&mut self, op: &mut ScalarOp) -> Result<(), Fault>;
 
-    /// Accesses from now on are those of this workgroup, by its number.
+    /// Called when the following accesses are those of this workgroup.
     fn turn_to(&mut self, workgroup: u64) {
         let _ = workgroup;
     }
 }
 
-/// Regions, as one thread sees them.
+/// Regions as accessed by one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared<'a> {
     pub memory: &'a MappedMemory,

@@ -16,11 +16,11 @@ use crate::{
     object::{CodeObject, Image, Kernel, ObjectError},
 };
 
-/// Code objects and buffers lie here and above, on pages of their own.
+/// The lowest address of code objects and buffers, which are placed on separate pages.
 const FIRST_ADDRESS: u64 = 0x1_0000_0000;
-/// Unmapped bytes behind everything, so that running over an end is noticed.
+/// Unmapped bytes after each allocation, so that overruns are detected.
 const GAP: u64 = 0x1000;
-/// What went wrong in a launch.
+/// Why a launch failed.
 #[derive(Debug, Error)]
 pub enum LaunchError {
     #[error(transparent)]
@@ -35,12 +35,12 @@ pub enum LaunchError {
     NoCode { kernel: String, entry: VirtAddr },
 }
 
-/// How a launch is run.
+/// How to run a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Threads that run workgroups.
+    /// The number of threads that run workgroups.
     pub threads: usize,
-    /// The most instructions that one wavefront may execute before it counts as an endless loop.
+    /// The maximum number of instructions of a wavefront, after which it counts as an endless loop.
     pub limit: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ impl Default for Options {
     }
 }
 
-/// What a launch did.
+/// Statistics of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Wavefront instructions executed.
@@ -59,7 +59,7 @@ pub struct Run {
     pub wavefronts: u64,
 }
 
-/// A code object in a GPU's memory, decoded.
+/// A decoded code object in a GPU's memory.
 #[derive(Debug)]
 pub struct Program {
     pub image: Image,
@@ -67,14 +67,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// Decodes the code of an image, which somebody has put or will put in memory.
+    /// Decodes the code of an image; the caller writes the image to memory.
     pub fn new(image: Image) -> Self {
         let executable = image.segments.iter().filter(|segment| segment.executable && !segment.bytes.is_empty());
         let codes = executable.map(|segment| Arc::new(Code::new(segment.address.0, &segment.bytes))).collect();
         Self { image, codes }
     }
 
-    /// The code that a kernel starts in.
+    /// The code that contains a kernel's entry.
     pub fn code_of(&self, kernel: &Kernel) -> Result<&Arc<Code>, LaunchError> {
         let entry = self.image.kernel_entry(kernel);
         let holds = |code: &&Arc<Code>| code.start() <= entry.0 && entry.0 < code.end();
@@ -82,7 +82,7 @@ impl Program {
     }
 }
 
-/// A GPU without time: memory, and launches that run to their end at once.
+/// A functional GPU: its memory, and launches that run to their end at once.
 #[derive(Debug)]
 pub struct Gpu {
     pub memory: MappedMemory,
@@ -95,7 +95,7 @@ impl Default for Gpu {
     }
 }
 
-/// More threads than any computer has cores for.
+/// A limit on threads, more than any computer has cores for.
 const MOST_THREADS: usize = 1024;
 
 impl Gpu {
@@ -103,7 +103,7 @@ impl Gpu {
         Self::default()
     }
 
-    /// Sets aside `size` bytes of zeros, aligned to a page.
+    /// Allocates `size` zeroed bytes, page-aligned.
     pub fn alloc(&mut self, size: Bytes) -> Result<VirtAddr, MemoryError> {
         let base = VirtAddr(self.next);
         self.memory.map(base, Bytes(size.0.max(4)), true)?;
@@ -111,7 +111,7 @@ impl Gpu {
         Ok(base)
     }
 
-    /// Places a code object in memory and decodes its code.
+    /// Loads a code object into memory and decodes its code.
     pub fn load(&mut self, object: &CodeObject) -> Result<Program, LaunchError> {
         let base = VirtAddr(self.next.next_multiple_of(0x1_0000));
         let image = object.load(base)?;
@@ -123,7 +123,7 @@ impl Gpu {
         Ok(Program::new(image))
     }
 
-    /// Runs a kernel over its grid. The arguments are those set in `dispatch`.
+    /// Runs a kernel over its grid, with the arguments set in `dispatch`.
     pub fn launch(&mut self, program: &Program, dispatch: &Dispatch, options: Options) -> Result<Run, LaunchError> {
         let code = program.code_of(dispatch.kernel())?;
         let options = Options { threads: options.threads.clamp(1, MOST_THREADS), ..options };
@@ -141,7 +141,7 @@ impl Gpu {
         }
     }
 
-    /// Puts what a launch needs in memory, for somebody else to run it with at most `waves` wavefronts under way at a time.
+    /// Writes what a launch needs to memory, for another engine that runs it with at most `waves` wavefronts in flight.
     pub fn stage(&mut self, program: &Program, dispatch: &Dispatch, waves: u64) -> Result<Places, LaunchError> {
         let parts = self.place_parts(program, dispatch, &Plan::for_waves(dispatch, waves));
         let end = self.memory.end();
@@ -161,7 +161,7 @@ impl Gpu {
         }
         thread::scope(|scope| {
             let start = |n| thread::Builder::new().spawn_scoped(scope, move || work(n));
-            // What threads that the operating system refuses would have done, the others do.
+            // If the operating system refuses some threads, the others do their work.
             let workers: Vec<_> = (1..threads as u32).map_while(|n| start(n).ok()).collect();
             let own = work(0);
             workers.into_iter().fold(own, |total, worker| {
@@ -174,7 +174,7 @@ impl Gpu {
         })
     }
 
-    /// Puts what a launch needs in memory: arguments, packet, queue, scratch.
+    /// Writes what a launch needs to memory: arguments, packet, queue, scratch.
     fn place_parts(&mut self, program: &Program, dispatch: &Dispatch, plan: &Plan) -> Result<Parts, LaunchError> {
         let saved = self.next;
         let mut mapped = [VirtAddr(0); 4];

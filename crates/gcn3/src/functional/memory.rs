@@ -1,12 +1,12 @@
-//! Memory without a protocol: mapped regions of bytes, accessed at once.
+//! Memory of the functional GPU: mapped regions of bytes, accessed at once, without a protocol.
 //!
-//! Workgroups may run on several threads, so memory is made of atomic words, accessed in the relaxed order; that
-//! costs no more than plain access. Words are 32 bits wide: a 64-bit atomic takes a lock that covers its address, and
-//! so does the 64-bit load that the ISA marks as coherent. A kernel alone on one thread says so and spares the
-//! locked instructions.
+//! Workgroups may run on several threads, so memory consists of atomic words with relaxed ordering, which costs no more
+//! than plain accesses. Words are 32 bits wide: a 64-bit atomic takes a lock that covers its address, and so does a
+//! 64-bit load that the ISA marks as coherent. If only one thread accesses memory, the caller says so and avoids locked
+//! instructions.
 //!
-//! Loads and stores need no alignment: gfx803 runs compute kernels in the mode that allows any, and compilers use it
-//! for packed structures. Atomics must be aligned to their size.
+//! Loads and stores need no alignment: gfx803 runs compute kernels in a mode that allows any alignment, and compilers
+//! use it for packed structures. Atomics must be aligned to their size.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -49,14 +49,14 @@ impl Region {
         4 * self.words.len() as u64
     }
 
-    /// How far into the region an access lies, if it lies in it.
+    /// The offset of an access in the region; none if it is not completely inside.
     #[inline(always)]
     fn offset(&self, address: u64, bytes: u64) -> Option<u64> {
         let offset = address.wrapping_sub(self.base);
         (offset < self.len() && bytes <= self.len() - offset).then_some(offset)
     }
 
-    /// Up to four bytes at any offset inside.
+    /// Reads up to four bytes at any offset inside.
     fn bytes(&self, offset: u64, count: u64) -> u32 {
         (0..count).fold(0, |value, n| {
             let at = offset + n;
@@ -69,7 +69,7 @@ impl Region {
             self.words[offset as usize / 4].store(value, Relaxed);
             return;
         }
-        // One read-modify-write for each word that is touched.
+        // One read-modify-write per touched word.
         let mut done = 0;
         while done < count {
             let at = offset + done;
@@ -83,7 +83,7 @@ impl Region {
     }
 }
 
-/// Replaces a word by a function of it, indivisibly unless `alone`; gives the word before.
+/// Replaces a word by a function of it, atomically unless `alone`; returns the old word.
 #[inline(always)]
 fn update32(word: &AtomicU32, alone: bool, f: impl Fn(u32) -> u32) -> u32 {
     let mut old = word.load(Relaxed);
@@ -99,7 +99,7 @@ fn update32(word: &AtomicU32, alone: bool, f: impl Fn(u32) -> u32) -> u32 {
 
 const LOCKS: usize = 64;
 
-/// All memory that a GPU reaches.
+/// All memory that a GPU can access.
 pub struct MappedMemory {
     /// Sorted by address.
     regions: Vec<Region>,
@@ -139,24 +139,24 @@ impl MappedMemory {
         Ok(())
     }
 
-    /// What is mapped, by address: where, how much, and whether it can be written.
+    /// The mapped regions by address: start, size, and whether they are writable.
     pub fn regions(&self) -> impl Iterator<Item = (VirtAddr, Bytes, bool)> {
         self.regions.iter().map(|region| (VirtAddr(region.base), Bytes(region.len()), region.writable))
     }
 
-    /// The first address behind everything mapped.
+    /// The first address after all mapped regions.
     pub fn end(&self) -> VirtAddr {
         VirtAddr(self.regions.last().map_or(0, |last| last.base + last.len()))
     }
 
-    /// Removes the region that starts at `base`; says whether there was one.
+    /// Removes the region that starts at `base`; returns whether there was one.
     pub fn unmap(&mut self, base: VirtAddr) -> bool {
         let before = self.regions.len();
         self.regions.retain(|region| region.base != base.0);
         self.regions.len() < before
     }
 
-    /// Copies bytes in, read-only regions included.
+    /// Copies bytes in, even to read-only regions.
     pub fn write(&mut self, address: VirtAddr, bytes: &[u8]) -> Result<(), MemoryError> {
         let size = bytes.len() as u64;
         let unmapped = MemoryError::Unmapped { address, size: Bytes(size) };
@@ -195,7 +195,7 @@ impl MappedMemory {
         Ok(())
     }
 
-    /// The region that holds all of an access, and how far in.
+    /// The region that contains the whole access, and the offset in it.
     #[inline(always)]
     fn find(&self, address: u64, bytes: u64) -> Option<(&Region, u64)> {
         let place = self.regions.partition_point(|region| region.base <= address);
@@ -241,7 +241,7 @@ impl MappedMemory {
         Ok(())
     }
 
-    /// Performs a vector access. `alone`: no other thread accesses this memory meanwhile.
+    /// Performs a vector access. `alone`: no other thread accesses this memory at the same time.
     pub fn perform(&self, op: &mut MemOp, alone: bool) -> Result<(), Fault> {
         if op.mask == 0 {
             return Ok(());
@@ -274,8 +274,8 @@ impl MappedMemory {
         Ok(())
     }
 
-    /// The region of the first active lane, and how far in the data of all active lanes lie, if they all lie in it,
-    /// aligned.
+    /// The region of the first active lane, and the offsets of all active lanes; none unless all accesses are in this
+    /// region and aligned.
     #[inline(always)]
     fn together(&self, mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<(&Region, Distances)> {
         let first = addresses[mask.trailing_zeros() as usize].wrapping_add(distance);
@@ -359,7 +359,7 @@ impl MappedMemory {
         Ok(())
     }
 
-    /// Loads of 64 bits that must not see half of an atomic.
+    /// 64-bit loads that must not see half of an atomic.
     fn load_pairs(&self, mask: u64, addresses: &[u64; 64], data: &mut [crate::exec::simd::Row]) -> Result<(), Fault> {
         for lane in active(mask) {
             let (region, offset) = self.locate(Access::Load, Some(lane as u8), addresses[lane], 8)?;

@@ -1,8 +1,8 @@
-//! A GPU without time: every access to memory is answered at once.
+//! A functional GPU: every memory access is answered at once.
 //!
-//! Workgroups are dealt to threads in order, and each runs to its end before its thread takes the next one; one that
-//! takes very long steps aside after a while, so that workgroups may wait for each other. For programs whose
-//! workgroups do not race, the result does not depend on the number of threads.
+//! Workgroups are assigned to threads in order, and each runs to its end before its thread takes the next one. A
+//! workgroup that runs very long is suspended after a while, so that workgroups can wait for each other. For programs
+//! whose workgroups do not race, the result does not depend on the number of threads.
 
 mod grid;
 mod immediate;

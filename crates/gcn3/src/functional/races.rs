@@ -1,14 +1,16 @@
-//! Data races between the work-items of a kernel, found while it runs without time.
+//! Detection of data races between the work-items of a kernel, in functional runs.
 //!
-//! Two work-items touch a word of local or global memory, one of them writes, and nothing orders them: they belong to one workgroup and
-//! no barrier lies between, or to two. Lanes of one wavefront count too, in one instruction (several write different values) or in
-//! several (hardware happens to run them in lockstep, but no OpenCL program may rely on it). Each word remembers its last writer and two of
-//! its readers, each with the number of barriers that its workgroup had passed.
+//! A race: two work-items access a word of local or global memory, at least one of them writes, and nothing orders the
+//! accesses. Either they belong to one workgroup and no barrier lies between the accesses, or they belong to two
+//! workgroups. Lanes of one wavefront also count, in one instruction (several write different values) or in several
+//! (hardware happens to run them in lockstep, but no OpenCL program may rely on it). For each word the detector stores
+//! the last writer and two readers, each with the number of barriers that its workgroup had passed.
 //!
-//! Left out, so that what is reported is a race: atomic accesses, and accesses between which both wavefronts have made an atomic access
-//! (they may have handed something over by it); loads that must see what others wrote (`glc`: atomic and volatile ones); writes of
-//! the value that is there already; lanes of one wavefront where the compiler was told that a workgroup is one wavefront, for it leaves
-//! barriers out then; and of several writers of parts of a word all but the last.
+//! To avoid false reports, these are left out: atomic accesses; accesses between which both wavefronts have made an
+//! atomic access, which may have synchronised them; loads that must see other work-items' writes (`glc`: atomic and
+//! volatile ones); writes of the value that is already there; lanes of one wavefront if the compiler knew that a
+//! workgroup is a single wavefront, since it then omits barriers; and of several writers of parts of a word, all but
+//! the last.
 
 use super::immediate::Immediate;
 use crate::{
@@ -23,40 +25,40 @@ use crate::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Races that a launch reports; others are counted.
+/// The maximum number of races that are described; others are only counted.
 const MOST: usize = 4;
 const WAVEFRONT: u32 = 64;
-/// Words for which there is room at a time.
+/// The number of words per page of the detector's table.
 const PAGE: usize = 1024;
 
-/// What a work-item did to a word, and when.
+/// An access of a work-item to a word.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
-    /// The number of its wavefront in the launch and one more; 0: nothing was done.
+    /// The number of its wavefront in the launch plus one; 0: no access.
     wave: u32,
-    /// Barriers that its workgroup had passed.
+    /// The number of barriers that its workgroup had passed.
     epoch: u32,
-    /// Atomic accesses of the launch before it.
+    /// The number of atomic accesses of the launch before it.
     atomics: u32,
-    /// Where its instruction lies in the code.
+    /// The offset of its instruction in the code.
     at: u32,
     lane: u8,
     /// A bit for each byte.
     bytes: u8,
 }
 
-/// What is known of a word.
+/// The recorded accesses to a word.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Word {
     write: Touch,
     reads: [Touch; 2],
 }
 
-/// The local data share of a workgroup, and what was done to each of its words.
+/// The recorded accesses to each word of a workgroup's local data share.
 #[derive(Debug, Default)]
 pub struct LocalWords {
     words: Vec<Word>,
-    /// What each held when it was last looked at.
+    /// The value of each word at its last check.
     values: Vec<u32>,
 }
 
@@ -70,13 +72,13 @@ impl LocalWords {
     }
 }
 
-/// The words of global memory that were touched.
+/// The recorded accesses to words of global memory.
 #[derive(Debug, Default)]
 struct GlobalWords {
-    /// Looked up, never walked.
+    /// Never iterated.
     index: FxHashMap<u64, usize>,
     pages: Vec<Box<[Word; PAGE]>>,
-    /// The page that was used last.
+    /// The last page used.
     last: Option<(u64, usize)>,
 }
 
@@ -99,49 +101,49 @@ impl GlobalWords {
     }
 }
 
-/// An instruction that accesses memory: who executes it, and when.
+/// A memory instruction, with the wavefront that executes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
-    /// The number of the workgroup, and the wavefront within it.
+    /// The number of the workgroup, and of the wavefront within it.
     pub group: u64,
     pub wave: u32,
-    /// Barriers that the workgroup has passed.
+    /// The number of barriers that the workgroup has passed.
     pub epoch: u32,
     pub pc: u64,
 }
 
-/// What a lane does to a word.
+/// The access of a lane to a word.
 #[derive(Clone, Copy, Debug)]
 struct LaneWord {
     /// The number of the word: its address divided by 4.
     word: u64,
     bytes: u8,
     lane: u8,
-    /// What is written, at the place of its bytes; and whether it is something else than what is there.
+    /// The written value, at the position of its bytes, and whether it differs from the current value.
     value: u32,
     changes: bool,
 }
 
-/// Watches a launch.
+/// The data-race detector of a launch.
 #[derive(Debug)]
 pub struct Races {
     dispatch: Dispatch,
-    /// Where the kernel begins, and the code.
+    /// The address of the kernel's first instruction, and of the code.
     entry: u64,
     start: u64,
-    /// Wavefronts of a workgroup.
+    /// Wavefronts per workgroup.
     waves: u32,
-    /// Whether lanes of one wavefront are told apart.
+    /// Whether lanes of one wavefront are checked against each other.
     lanes: bool,
     words: GlobalWords,
-    /// Atomic accesses so far, and the last of each wavefront; only looked up.
+    /// The number of atomic accesses so far, and the last one of each wavefront; never iterated.
     atomics: u32,
     last_atomic: FxHashMap<u32, u32>,
-    /// Pairs of instructions that have been reported; only looked up.
+    /// Pairs of instructions that have been reported; never iterated.
     reported: FxHashSet<(u32, u32)>,
     found: Vec<String>,
     count: u64,
-    /// Kept for their room.
+    /// Kept to reuse its allocation.
     touched: Vec<LaneWord>,
 }
 
@@ -164,12 +166,12 @@ impl Races {
         }
     }
 
-    /// The first few races, and how many there were.
+    /// The descriptions of the first few races, and the total number.
     pub fn found(&self) -> (&[String], u64) {
         (&self.found, self.count)
     }
 
-    /// An access to the local data share that has been made.
+    /// Checks an access to the local data share that has been made.
     pub fn local(&mut self, by: Instruction, local: &mut LocalWords, lds: &Lds, code: &Code) {
         let access = &lds.last;
         match access.kind {
@@ -216,7 +218,7 @@ impl Races {
         self.touched = touched;
     }
 
-    /// A vector access that is about to be made.
+    /// Checks a vector access that is about to be made.
     pub fn global(&mut self, by: Instruction, op: &MemOp, memory: &mut impl Immediate, code: &Code) {
         if op.space == Space::Scratch || op.mask == 0 {
             return;
@@ -246,7 +248,7 @@ impl Races {
         for lane in &touched {
             let word = *self.words.word(lane.word);
             let Some(other) = self.conflict(by, lane, &word, writes) else { continue };
-            // What is written may be what is there already.
+            // The written value may already be there.
             if writes {
                 let before = before.get_or_insert_with(|| held(op, memory));
                 let same = |held: &&LaneWord| held.word == lane.word && held.bytes == lane.bytes;
@@ -264,8 +266,8 @@ impl Races {
         self.touched = touched;
     }
 
-    /// A scalar access that is about to be made: one for all lanes. The compiler makes it of what no work-item of the kernel writes, so
-    /// only another wavefront can be at odds with it.
+    /// Checks a scalar access that is about to be made, one for all lanes. The compiler uses scalar accesses for memory
+    /// that it knows the kernel's work-items not to write, so only conflicts with other wavefronts are reported.
     pub fn scalar(&mut self, by: Instruction, op: &ScalarOp, code: &Code) {
         if op.glc {
             return self.synchronise(by);
@@ -283,7 +285,7 @@ impl Races {
         }
     }
 
-    /// A wavefront has made an atomic access: it may have handed over what it did before, or taken over what another did.
+    /// Called when a wavefront makes an atomic access, which may synchronise it with other wavefronts.
     fn synchronise(&mut self, by: Instruction) {
         self.atomics = self.atomics.saturating_add(1);
         self.last_atomic.insert(self.number(by), self.atomics);
@@ -294,7 +296,7 @@ impl Races {
         (number as u32).wrapping_add(1)
     }
 
-    /// Lanes of one instruction that write different values to one word.
+    /// Reports lanes of one instruction that write different values to one word.
     fn lanes_of_one(&mut self, by: Instruction, touched: &mut [LaneWord], space: &str, code: &Code) {
         touched.sort_by_key(|lane| lane.word);
         for number in 1..touched.len() {
@@ -307,7 +309,7 @@ impl Races {
         }
     }
 
-    /// An earlier access that nothing orders before this one, and what it did.
+    /// An earlier access that is not ordered before this one, and what it did.
     fn conflict(&self, by: Instruction, lane: &LaneWord, word: &Word, writes: bool) -> Option<(Touch, &'static str)> {
         let unordered = |touch: &&Touch| touch.bytes & lane.bytes != 0 && self.is_unordered(touch, by, lane.lane);
         let write = Some(&word.write).filter(unordered).map(|touch| (*touch, "wrote"));
@@ -388,7 +390,7 @@ impl Races {
         }
     }
 
-    /// A work-item, where it runs, and its instruction.
+    /// Describes a work-item: its location and its instruction.
     fn whom(&self, touch: &Touch, code: &Code) -> String {
         let number = u64::from(touch.wave - 1);
         let (group, wave) = (number / u64::from(self.waves), number % u64::from(self.waves));
@@ -413,7 +415,7 @@ impl Races {
     }
 }
 
-/// Which bytes of its word an access at `address` touches, and how far up its value lies there.
+/// The bytes of its word that an access at `address` touches, and the shift of its value.
 fn part(address: u32, bytes: u32) -> (u8, u32) {
     let shift = address & 3;
     match bytes {
@@ -423,12 +425,12 @@ fn part(address: u32, bytes: u32) -> (u8, u32) {
     }
 }
 
-/// The bits of these bytes.
+/// The bit mask of these bytes.
 fn ones(bytes: u8) -> u32 {
     (0..4).filter(|byte| bytes >> byte & 1 == 1).fold(0, |ones, byte| ones | 0xff << (8 * byte))
 }
 
-/// The words that an access to the local data share touches, row by row: of each lane, and its number.
+/// The words that an LDS access touches, row by row: lane and word number.
 fn places(access: &LdsAccess) -> impl Iterator<Item = (usize, u32)> {
     let words = u32::from(access.bytes).div_ceil(4);
     let offsets = [Some(0), access.second].into_iter().flatten();
@@ -438,7 +440,7 @@ fn places(access: &LdsAccess) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// What memory holds where a store is going to write; nothing if it can't be read.
+/// The current values at the addresses of a store; empty if they can't be read.
 fn held(op: &MemOp, memory: &mut impl Immediate) -> Vec<LaneWord> {
     let mut load = MemOp { kind: Kind::Load, more: op.more.clone(), ..op.clone() };
     load.data.iter_mut().for_each(|row| *row = Row::default());

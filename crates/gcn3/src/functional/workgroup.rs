@@ -1,4 +1,4 @@
-//! A workgroup on its way: wavefronts that take turns between barriers.
+//! A workgroup in flight: its wavefronts take turns between barriers.
 
 use super::{
     immediate::Immediate,
@@ -17,33 +17,33 @@ use crate::{
 enum State {
     Ready,
     AtBarrier,
-    /// Memory has not got what it accesses.
+    /// It waits for a page.
     Away,
     Ended,
 }
 
-/// An access that is to be tried again.
+/// An access that must be repeated.
 #[derive(Debug)]
 enum Held {
     Vector(Box<MemOp>),
     Scalar(Box<ScalarOp>),
 }
 
-/// A workgroup: its wavefronts, the local data share, and where each wavefront stands.
+/// A workgroup: its wavefronts with their states, and its local data share.
 #[derive(Debug, Default)]
 pub struct Workgroup {
     waves: Vec<Wavefront>,
     states: Vec<State>,
-    /// What wavefronts wait for that are [`State::Away`].
+    /// The accesses of wavefronts that are [`State::Away`].
     held: Vec<Option<Held>>,
     shared: Group,
-    /// Barriers that it has passed.
+    /// The number of barriers passed.
     epoch: u32,
-    /// What was done to its local data share, if races are looked for.
+    /// The recorded accesses to its local data share, if races are detected.
     local: LocalWords,
 }
 
-/// What a wavefront ran into, and where.
+/// The fault of a wavefront, and its location.
 #[derive(Debug)]
 pub struct Stopped {
     pub wavefront: u32,
@@ -51,19 +51,19 @@ pub struct Stopped {
     pub fault: Fault,
 }
 
-/// What a run of a workgroup may use.
+/// The inputs to a run of a workgroup.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     pub code: &'a Code,
-    /// The most instructions that a wavefront may execute.
+    /// The maximum number of instructions per wavefront.
     pub limit: u64,
     /// The number of the workgroup.
     pub group: u64,
 }
 
 impl Workgroup {
-    /// Starts over as a new workgroup with `waves` wavefronts, each using `vgprs` vector registers.
-    /// `races`: whether data races are looked for.
+    /// Restarts as a new workgroup with `waves` wavefronts, each using `vgprs` vector registers. `races`: whether data
+    /// races are detected.
     pub fn start(&mut self, waves: usize, vgprs: usize, lds: u32, races: bool) {
         self.waves.truncate(waves);
         self.waves.iter_mut().for_each(|wave| wave.reset(vgprs));
@@ -80,7 +80,7 @@ impl Workgroup {
         }
     }
 
-    /// Fills in the registers with which wavefront `n` starts.
+    /// Sets the initial registers of wavefront `n`.
     pub fn init_wave(&mut self, n: usize, init: &WaveInit) {
         self.waves[n].begin(n as u32, init);
     }
@@ -136,7 +136,7 @@ impl Workgroup {
                 return Ok(true);
             }
             if !self.states.iter().any(|state| matches!(state, State::Ready | State::Away)) {
-                // Wavefronts that have ended do not count: all others have come to the barrier.
+                // Ended wavefronts do not count: all others have reached the barrier.
                 self.epoch += 1;
                 for state in self.states.iter_mut().filter(|state| **state == State::AtBarrier) {
                     *state = State::Ready;
@@ -149,7 +149,7 @@ impl Workgroup {
     }
 }
 
-/// Performs an access of a wavefront; gives it back if memory has not got what it needs.
+/// Performs an access of a wavefront; returns it if it must wait for a page.
 fn finish(
     wave: &mut Wavefront,
     shared: &mut Group,
@@ -202,14 +202,14 @@ fn run_wave(
     Ok(State::Ready)
 }
 
-/// What a wavefront's accesses are told to.
+/// The data-race detector, with what it needs to know of a wavefront's accesses.
 struct Watched<'a> {
     races: &'a mut Races,
     local: &'a mut LocalWords,
     epoch: u32,
 }
 
-/// The same, with every access told to whoever looks for races.
+/// Variant of `run_wave` that reports every access to the data-race detector.
 fn run_watched(
     wave: &mut Wavefront,
     shared: &mut Group,

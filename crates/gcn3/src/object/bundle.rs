@@ -1,10 +1,10 @@
-//! Bundles of code objects for several targets, as clang writes them for HIP: the one for gfx803 is taken out.
+//! Bundles of code objects for several targets, as clang writes them for HIP: extracts the one for gfx803.
 
 use super::ObjectError;
 
 const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 
-/// The code object inside a bundle; any other file as it is.
+/// The code object inside a bundle; any other file is returned unchanged.
 pub fn unbundle(file: &[u8]) -> Result<&[u8], ObjectError> {
     let Some(entries) = file.strip_prefix(MAGIC) else { return Ok(file) };
     let cut = || ObjectError::Damaged { what: "the bundle of code objects".into(), detail: "its list is cut".into() };

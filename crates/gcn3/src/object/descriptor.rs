@@ -1,9 +1,9 @@
-//! How the hardware is to be set up before the first instruction of a kernel.
+//! The hardware set-up of a kernel before its first instruction.
 //!
-//! Version 2 objects write it as an `amd_kernel_code_t` of 256 bytes before the code, later versions as a kernel
-//! descriptor of 64 bytes in read-only data. Both carry the same two hardware registers, `COMPUTE_PGM_RSRC1` and
-//! `COMPUTE_PGM_RSRC2`, and the same bits for the scalar registers that are filled in; the layouts are those of LLVM's
-//! AMDGPU documentation.
+//! Version 2 objects store it as an `amd_kernel_code_t` of 256 bytes before the code, later versions as a kernel
+//! descriptor of 64 bytes in read-only data. Both contain the hardware registers `COMPUTE_PGM_RSRC1` and
+//! `COMPUTE_PGM_RSRC2`, and the same bits for the scalar registers to fill in. The layouts are those of LLVM's AMDGPU
+//! documentation.
 
 use super::ObjectError;
 use mem::VirtAddr;
@@ -12,20 +12,20 @@ use mem::VirtAddr;
 pub const DESCRIPTOR_BYTES: usize = 64;
 /// Bytes of an `amd_kernel_code_t` (code object version 2).
 pub const KERNEL_CODE_BYTES: usize = 256;
-/// Scalar registers that the command processor can fill in before the work-group's own.
+/// The number of scalar registers that the command processor can fill in before those of the work-group.
 pub const MAX_USER_SGPRS: u32 = 16;
 
-/// Set-up of one kernel.
+/// The set-up of one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor {
-    /// Where the descriptor itself lies, counted from the base of the loaded object.
+    /// The address of the descriptor itself, relative to the base of the loaded object.
     pub address: VirtAddr,
-    /// Where the first instruction lies, counted from the base of the loaded object.
+    /// The address of the first instruction, relative to the base of the loaded object.
     pub entry: VirtAddr,
     pub setup: Setup,
-    /// Scalar registers before the work-group's own (`USER_SGPR_COUNT`).
+    /// Scalar registers before those of the work-group (`USER_SGPR_COUNT`).
     pub user_sgprs: u32,
-    /// Scalar registers allocated, VCC, FLAT_SCRATCH and XNACK_MASK included.
+    /// Scalar registers allocated, including VCC, FLAT_SCRATCH and XNACK_MASK.
     pub sgprs: u16,
     /// Vector registers allocated.
     pub vgprs: u16,
@@ -33,9 +33,9 @@ pub struct Descriptor {
     pub lds_size: u32,
     /// Scratch of one work-item, in bytes.
     pub private_size: u32,
-    /// The kernarg segment in bytes, where the descriptor says so (0 in older version 3 objects).
+    /// The size of the kernarg segment in bytes, if the descriptor gives it (0 in older version 3 objects).
     pub kernarg_size: u32,
-    /// Bytes of one work-item's scratch that lie together before the next work-item's: 2, 4, 8 or 16.
+    /// Contiguous bytes of one work-item's scratch before those of the next: 2, 4, 8 or 16.
     pub private_element_size: u32,
     pub dynamic_stack: bool,
     pub float_mode: FloatMode,
@@ -45,7 +45,7 @@ pub struct Descriptor {
     pub rsrc2: u32,
 }
 
-/// Which registers are filled in, in the order in which they are laid out.
+/// The registers to fill in, in layout order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     pub private_segment_buffer: bool,
@@ -65,8 +65,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Scalar registers that the command processor fills in, before those of the work-group. Requests that would pass
-    /// the sixteenth register are ignored by the hardware.
+    /// The number of scalar registers that the command processor fills in, before those of the work-group. The hardware
+    /// ignores requests beyond the sixteenth register.
     pub fn user_sgprs(&self) -> u32 {
         let pairs = [
             (self.private_segment_buffer, 4),
@@ -90,7 +90,7 @@ impl Setup {
     }
 }
 
-/// The parts of the MODE register that a kernel starts with.
+/// The initial MODE bits of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FloatMode {
     /// Rounding of single precision: 0 nearest even, 1 up, 2 down, 3 towards zero.
@@ -132,7 +132,7 @@ impl FloatMode {
 }
 
 impl Descriptor {
-    /// Reads the 64 bytes of version 3 and later that lie at `address`.
+    /// Reads the 64 bytes of version 3 and later at `address`.
     pub(super) fn from_descriptor(bytes: &[u8], address: u64, kernel: &str) -> Result<Descriptor, ObjectError> {
         let fields = Fields { bytes, kernel };
         let properties = u32::from(fields.u16(56)?);
@@ -152,7 +152,7 @@ impl Descriptor {
         descriptor.checked(kernel)
     }
 
-    /// Reads the 256 bytes of version 2 that lie at `address`.
+    /// Reads the 256 bytes of version 2 at `address`.
     pub(super) fn from_kernel_code(bytes: &[u8], address: u64, kernel: &str) -> Result<Descriptor, ObjectError> {
         let fields = Fields { bytes, kernel };
         let version = fields.u32(0)?;
@@ -184,7 +184,7 @@ impl Descriptor {
         descriptor.checked(kernel)
     }
 
-    /// What the two hardware registers and the set-up bits say; the rest is zero.
+    /// The contents of the two hardware registers and the set-up bits; other fields are zero.
     fn from_registers(rsrc1: u32, rsrc2: u32, properties: u32) -> Descriptor {
         let wanted = |bit: u32| properties >> bit & 1 != 0;
         let system = |bit: u32| rsrc2 >> bit & 1 != 0;
@@ -219,7 +219,7 @@ impl Descriptor {
         }
     }
 
-    /// Refuses what no hardware could start.
+    /// Rejects a set-up that no hardware could start.
     fn checked(self, kernel: &str) -> Result<Descriptor, ObjectError> {
         let needed = self.setup.user_sgprs();
         if self.user_sgprs < needed || self.user_sgprs > MAX_USER_SGPRS {

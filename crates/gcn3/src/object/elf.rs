@@ -1,7 +1,7 @@
-//! The ELF side of a code object: what is loaded where, symbols, relocations and notes.
+//! The ELF part of a code object: loaded segments, symbols, relocations and notes.
 //!
-//! Linked objects (shared or executable) are taken by their program headers. Relocatable ones, as an assembler writes
-//! them, have no addresses yet: their sections are laid out one after the other here, which is all the linking that a
+//! Linked objects (shared or executable) are loaded by their program headers. Relocatable ones, as an assembler writes
+//! them, have no addresses yet: their sections are laid out one after another here, which is all the linking that a
 //! single object needs.
 
 use super::{ObjectError, target};
@@ -12,12 +12,12 @@ use object::{
     read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym, SymbolTable},
 };
 
-/// Memory that one code object may ask for.
+/// The maximum amount of memory that a code object may request.
 pub const MEMORY_LIMIT: u64 = 256 << 20;
 
 type Header = FileHeader64<LE>;
 
-/// A code object, taken apart.
+/// A parsed code object.
 #[derive(Clone, Debug)]
 pub struct Elf {
     pub version: Version,
@@ -25,17 +25,17 @@ pub struct Elf {
     pub symbols: Vec<Symbol>,
     pub relocations: Vec<Relocation>,
     pub notes: Vec<Note>,
-    /// What the base address must be a multiple of.
+    /// The required alignment of the base address.
     pub align: u64,
-    /// As an assembler writes it: nothing is right before the relocations are applied.
+    /// Whether it is relocatable, as an assembler writes it: addresses are valid only after relocation.
     pub relocatable: bool,
 }
 
-/// A stretch of memory of the loaded object, counted from its base.
+/// A memory range of the loaded object, relative to its base.
 #[derive(Clone, Debug)]
 pub struct Segment {
     pub address: u64,
-    /// What the file holds; up to `size` zeros follow.
+    /// The contents in the file; zeros follow up to `size`.
     pub data: Vec<u8>,
     pub size: u64,
     pub writable: bool,
@@ -45,7 +45,7 @@ pub struct Segment {
 #[derive(Clone, Debug)]
 pub struct Symbol {
     pub name: String,
-    /// Counted from the base of the loaded object.
+    /// Relative to the base of the loaded object.
     pub address: u64,
     pub size: u64,
     /// `STT_*`.
@@ -56,12 +56,12 @@ pub struct Symbol {
 
 #[derive(Clone, Debug)]
 pub struct Relocation {
-    /// The place to change, counted from the base of the loaded object.
+    /// The address to patch, relative to the base of the loaded object.
     pub place: u64,
     /// `R_AMDGPU_*`.
     pub kind: u32,
     pub symbol: Option<Symbol>,
-    /// `None`: the addend is what the place holds.
+    /// `None`: the addend is the current contents of the place.
     pub addend: Option<i64>,
 }
 
@@ -73,7 +73,7 @@ pub struct Note {
 }
 
 impl Elf {
-    /// Takes a gfx803 code object apart and refuses everything else.
+    /// Parses a gfx803 code object, and rejects everything else.
     pub fn parse(file: &[u8]) -> Result<Elf, ObjectError> {
         target::check_kind(file)?;
         let header = Header::parse(file).map_err(damaged("its ELF header"))?;
@@ -99,7 +99,7 @@ impl Elf {
         })
     }
 
-    /// The bytes at an address, as the file holds them.
+    /// The bytes at an address, as stored in the file.
     pub fn bytes_at(&self, address: u64, size: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
             let start = usize::try_from(address.checked_sub(segment.address)?).ok()?;
@@ -107,7 +107,7 @@ impl Elf {
         })
     }
 
-    /// Whether code may lie at an address.
+    /// Whether an address may contain code.
     pub fn is_code(&self, address: u64) -> bool {
         self.segments.iter().any(|segment| {
             segment.executable && address >= segment.address && address - segment.address < segment.data.len() as u64
@@ -146,7 +146,7 @@ fn program_segments(file: &[u8], headers: &[ProgramHeader64<LE>]) -> Result<(Vec
     Ok((segments, align))
 }
 
-/// Gives every loaded section of a relocatable object an address; the others stay `None`.
+/// Assigns an address to every loaded section of a relocatable object; the others stay `None`.
 fn lay_out(sections: &SectionTable<'_, Header>) -> Result<Vec<Option<u64>>, ObjectError> {
     let mut end = 0u64;
     sections
@@ -185,7 +185,7 @@ fn section_segments(
     Ok((segments, 4096))
 }
 
-/// The tables of a file that refer to each other.
+/// Tables of a file that refer to each other.
 struct Tables<'a> {
     file: &'a [u8],
     sections: SectionTable<'a, Header>,
@@ -212,7 +212,7 @@ impl<'a> Tables<'a> {
             Some(section) if self.relocatable => self.layout.get(section.0).copied().flatten(),
             _ => Some(0),
         };
-        // A number of its own, not a place in a section, counts as defined too.
+        // An absolute symbol, which is not relative to a section, also counts as defined.
         let absolute = entry.st_shndx(LE) == elf::SHN_ABS;
         let mut symbol = Symbol {
             name: name.unwrap_or_default(),
@@ -228,7 +228,7 @@ impl<'a> Tables<'a> {
         symbol
     }
 
-    /// The symbols of all tables, each name and address once.
+    /// The symbols of all tables, without duplicates of name and address.
     fn symbols(&self) -> Result<Vec<Symbol>, ObjectError> {
         let mut found: Vec<Symbol> = Vec::new();
         let mut seen = std::collections::BTreeSet::new();
@@ -252,7 +252,8 @@ impl<'a> Tables<'a> {
         let mut found = Vec::new();
         for section in self.sections.iter() {
             let link = section.link(LE);
-            // Relocations of what is not loaded (debug information), or that the linker has applied, don't matter.
+            // Relocations of sections that are not loaded (debug information), or that the linker has applied, are
+            // ignored.
             let base = if self.relocatable {
                 let target = section.sh_info(LE) as usize;
                 self.layout.get(target).copied().flatten()
@@ -295,7 +296,7 @@ impl<'a> Tables<'a> {
         Ok(Relocation { place, kind, symbol, addend })
     }
 
-    /// The notes, from the sections or, in a file without sections, from the program headers.
+    /// The notes, from sections or, in a file without sections, from program headers.
     fn notes(&self, header: &Header) -> Result<Vec<Note>, ObjectError> {
         let mut found = Vec::new();
         let mut total = 0u64;
@@ -314,7 +315,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Reads notes up to the first that does not fit; AMD's are aligned to four bytes whatever the header says.
+/// Reads notes up to the first one that is truncated. AMD's notes are aligned to four bytes regardless of the header.
 fn read_notes(mut data: &[u8]) -> Vec<Note> {
     let mut notes = Vec::new();
     while let Some((header, rest)) = data.split_at_checked(12) {

@@ -1,6 +1,6 @@
-//! What can be wrong with a code object, said so that its owner knows what to do.
+//! Errors of code objects, with advice where possible.
 
-/// Why a code object was refused.
+/// Why a code object was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
     #[error("this is {found}, not a code object; {advice}")]

@@ -1,4 +1,4 @@
-//! A code object at its place in memory: the bytes of its segments with every address filled in.
+//! A code object relocated to its address in memory: the bytes of its segments.
 
 use super::{
     CodeObject, Kernel, ObjectError,
@@ -6,14 +6,14 @@ use super::{
 };
 use mem::{Bytes, VirtAddr};
 
-/// A loaded code object. The caller copies the segments into memory; overlapping ones in order.
+/// A loaded code object. The caller copies the segments to memory, in order if they overlap.
 #[derive(Clone, Debug)]
 pub struct Image {
     pub base: VirtAddr,
     pub segments: Vec<ImageSegment>,
 }
 
-/// A stretch of memory.
+/// A segment of memory.
 #[derive(Clone, Debug)]
 pub struct ImageSegment {
     pub address: VirtAddr,
@@ -33,13 +33,13 @@ impl Image {
         self.base + Bytes(kernel.descriptor.address.0)
     }
 
-    /// The first address behind the last segment.
+    /// The first address after the last segment.
     pub fn end(&self) -> VirtAddr {
         let ends = self.segments.iter().map(|segment| segment.address + Bytes(segment.bytes.len() as u64));
         ends.max().unwrap_or(self.base)
     }
 
-    /// `size` bytes at `address`, if one segment holds them all.
+    /// `size` bytes at `address`; none unless a single segment contains all of them.
     pub fn bytes(&self, address: VirtAddr, size: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
             let start = usize::try_from(address.0.checked_sub(segment.address.0)?).ok()?;
@@ -56,7 +56,7 @@ impl Image {
 }
 
 impl CodeObject {
-    /// Places the object at `base` and fills every address in.
+    /// Relocates the object to `base`.
     pub fn load(&self, base: VirtAddr) -> Result<Image, ObjectError> {
         let align = self.elf.align;
         if !base.0.is_multiple_of(align) || base.0 > 1 << 47 {
@@ -81,7 +81,7 @@ pub fn load(elf: &Elf, base: VirtAddr) -> Result<Image, ObjectError> {
     Ok(image)
 }
 
-/// Which half of the result, and how wide the place is.
+/// Which part of the result is stored, and the width of the field.
 enum Field {
     Low32,
     High32,
@@ -90,7 +90,7 @@ enum Field {
     Whole64,
 }
 
-/// Fills one address in: S + A, or relative to the place P.
+/// Applies one relocation: S + A, or relative to the place P.
 fn apply(image: &mut Image, relocation: &Relocation) -> Result<(), ObjectError> {
     let Relocation { place, kind, .. } = *relocation;
     let wrong = |detail: &str| ObjectError::Relocation { kind, place, detail: detail.into() };
@@ -149,7 +149,7 @@ mod tests {
 
     const BASE: u64 = 0x7_0000_0000;
 
-    /// Applies one relocation to the second of four words; the symbol lies at 0x1234.
+    /// Applies one relocation to the second of four words; the symbol is at 0x1234.
     fn relocated(kind: u32, addend: Option<i64>, symbol: Option<Symbol>) -> Result<[u32; 4], String> {
         let data: Vec<u8> = [1u32, 0x10, 0, 4].iter().flat_map(|word| word.to_le_bytes()).collect();
         let segment = Segment { address: 0x1000, size: 16, data, writable: false, executable: false };

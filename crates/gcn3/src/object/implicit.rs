@@ -1,22 +1,22 @@
-//! Which convention a kernel's code follows for the arguments behind those of its source.
+//! Detects the layout of implicit arguments that a kernel's code expects after the explicit ones.
 //!
-//! The metadata lists hidden arguments as the compiler lays them out for HSA, whatever library was linked in. AMD's
-//! device libraries read them so. libclc does not: it takes sizes from the dispatch packet and reads Mesa's four words
-//! behind the arguments of the source: the number of dimensions and the global offsets along x, y and z. With HSA's
-//! values there (version 5 has the numbers of work-groups) it would compute wrong global ids. The metadata does not
-//! tell the two apart, the code does:
+//! The metadata lists hidden arguments in the layout of HSA, whichever library was linked in. AMD's device libraries
+//! read them in this layout. libclc does not: it takes sizes from the dispatch packet, and reads Mesa's four words
+//! after the explicit arguments: the number of dimensions and the global offsets along x, y and z. With HSA's values
+//! there (version 5 has the numbers of work-groups) it would compute wrong global ids. The metadata does not
+//! distinguish the two, but the code does:
 //!
-//! * version 5: the device libraries never look at the dispatch packet and take sizes from offset 12 on; libclc looks
-//!   at the packet and never behind the sixteenth byte;
-//! * before: HSA's offsets are 64 bits wide, so nothing starts in the middle of one, and the upper half of one is only
+//! * version 5: the device libraries never read the dispatch packet and read sizes from offset 12 on; libclc reads the
+//!   packet and nothing after the sixteenth byte;
+//! * before: HSA's offsets are 64 bits wide, so no read starts in the middle of one, and the upper half of one is only
 //!   ever added with a carry; libclc's are 32 bits wide.
 //!
-//! What one kernel shows goes for all kernels of an object that do not show the opposite: they were linked with the same
-//! library. Before version 5 an object that asks libclc for the number of dimensions and for no id looks the same as
+//! Evidence from one kernel applies to all kernels of an object that do not show the opposite, since they were linked
+//! with one library. Before version 5, an object that asks libclc for the number of dimensions and for no id looks like
 //! one that asks the device libraries for the global offset; it is taken for the latter.
 //!
-//! The reads are found by following the two pointers through the scalar moves and additions of the kernel's own code,
-//! in the order of its bytes. That is no proof, but compilers put these loads in the open.
+//! The reads are found by tracking the two pointers through the scalar moves and additions of the kernel's own code, in
+//! address order. This is a heuristic, but compilers place these loads where it finds them.
 
 use super::{
     descriptor::Setup,
@@ -30,10 +30,10 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// How the arguments behind those of the source are laid out.
+/// The layout of the arguments after the explicit ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImplicitLayout {
-    /// As the metadata says.
+    /// As given by the metadata.
     Hsa,
     /// Mesa's four words: dimensions and global offsets, at this offset in the kernarg segment.
     Mesa { offset: u32 },
@@ -42,16 +42,16 @@ pub enum ImplicitLayout {
     Unlisted { offset: u32 },
 }
 
-/// Bytes of Mesa's words.
+/// The size of Mesa's words in bytes.
 const MESA_BYTES: u32 = 16;
 
-/// What the code of one kernel shows.
+/// Evidence from the code of one kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// Where the arguments of the source end and the others start.
+    /// The offset at which the explicit arguments end and the others start.
     base: u32,
     shows: Shows,
-    /// Arguments are read that the metadata does not list.
+    /// Whether it reads arguments that the metadata does not list.
     unlisted: bool,
 }
 
@@ -63,7 +63,7 @@ enum Shows {
 }
 
 impl Evidence {
-    /// Looks at the code of a kernel that the metadata describes.
+    /// Examines the code of a kernel that the metadata describes.
     pub fn of(version: Version, setup: Setup, arguments: &[Argument], code: &[u8]) -> Evidence {
         let end = |argument: &Argument| argument.offset + argument.size;
         let explicit_end = arguments.iter().filter(|argument| !argument.kind.is_hidden()).map(end).max().unwrap_or(0);
@@ -87,7 +87,7 @@ impl Evidence {
         self.shows == Shows::Mesa
     }
 
-    /// The convention of this kernel, given whether a kernel of the object shows Mesa's.
+    /// The layout of this kernel, given whether any kernel of the object shows Mesa's.
     pub fn layout(&self, mesa_in_object: bool) -> ImplicitLayout {
         let offset = self.base;
         match self.shows {
@@ -109,20 +109,20 @@ struct Read {
 #[derive(Debug, Default, PartialEq)]
 struct Reads {
     kernarg: Vec<Read>,
-    /// Places in the kernarg segment whose word is added to something without a carry coming in.
+    /// Offsets in the kernarg segment of words that are added to something without carry in.
     added: Vec<u32>,
     /// Whether it reads the dispatch packet.
     packet: bool,
 }
 
-/// What is known of a scalar register.
+/// The known contents of a scalar register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Known {
     Constant(u32),
-    /// The low half of a pointer so many bytes into its target.
+    /// The low half of a pointer, and its offset in bytes from the start of its target.
     Low(Pointer, u32),
     High(Pointer),
-    /// The word at this place in the kernarg segment.
+    /// The word at this offset of the kernarg segment.
     Word(u32),
 }
 
@@ -164,7 +164,7 @@ impl Reads {
 
 struct Follow {
     registers: [Option<Known>; 128],
-    /// Scalar registers that were put aside in lanes of vector registers.
+    /// Scalar registers that were saved in lanes of vector registers.
     lanes: BTreeMap<(u8, u32), Known>,
     reads: Reads,
 }
@@ -206,7 +206,7 @@ impl Follow {
         self.write(inst, &known);
     }
 
-    /// Enters what is known of the registers that an instruction writes, and forgets what was known before.
+    /// Records what is known of the registers that an instruction writes, replacing earlier knowledge.
     fn write(&mut self, inst: &Inst, known: &[Option<Known>; 16]) {
         let count = inst.op.info().dst.registers();
         if let Some(first) = inst.dst.as_scalar_register() {
@@ -254,7 +254,7 @@ impl Follow {
         }
     }
 
-    /// What is known of a 32-bit operand, or of the half `part` of a 64-bit one.
+    /// The known value of a 32-bit operand, or of the half `part` of a 64-bit one.
     fn value(&self, inst: &Inst, operand: Operand, part: u8) -> Option<Known> {
         if let Some(register) = operand.as_scalar_register() {
             return self.registers.get(usize::from(register + part)).copied().flatten();
@@ -263,7 +263,7 @@ impl Follow {
             Operand::LITERAL => inst.imm as i32,
             operand => operand.as_inline_integer()?,
         };
-        // A 64-bit constant is extended by its sign.
+        // A 64-bit constant is sign-extended.
         Some(Known::Constant(if part == 0 { number as u32 } else { (number >> 31) as u32 }))
     }
 }
@@ -296,7 +296,7 @@ mod tests {
         [0xc00a_0303, offset]
     }
 
-    /// A kernel with one pointer, and what is hidden behind it.
+    /// The layout found for a kernel with one pointer argument and a hidden argument.
     fn found(version: Version, hidden: Option<Hidden>, code: &[[u32; 2]]) -> ImplicitLayout {
         let argument = |kind, offset| Argument {
             name: None,
@@ -372,7 +372,7 @@ mod tests {
         // s_mov_b64 s[10:11], s[6:7]; s_add_u32 s10, s10, 8; s_addc_u32 s11, s11, 0; s_load_dword s1, s[10:11], 0x4
         let code = [[0xbe8a_0106, 0x800a_880a], [0x820b_800b, 0xbf80_0000], PACKET, [0xc002_0045, 4]];
         assert_eq!(found(Version::V4, Some(Hidden::GlobalOffsetX), &code), MESA);
-        // The same after the register was overwritten: s_mov_b32 s10, 0.
+        // As before, but with the register overwritten: s_mov_b32 s10, 0.
         let code = [[0xbe8a_0106, 0x800a_880a], [0x820b_800b, 0xbe8a_0080], PACKET, [0xc002_0045, 4]];
         assert_eq!(found(Version::V4, Some(Hidden::GlobalOffsetX), &code), HSA);
         // v_writelane_b32 v1, s6, 0; v_readlane_b32 s10, v1, 0; s_load_dword s1, s[10:11], 0xc

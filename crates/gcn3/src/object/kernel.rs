@@ -1,22 +1,22 @@
-//! A kernel as the rest of cohesim sees it, whatever code object version it came from.
+//! A kernel, independent of the version of its code object.
 
 use super::{ImplicitLayout, descriptor::Descriptor};
 use std::fmt;
 
-/// The versions of AMD's HSA code objects. They differ in where a kernel's set-up is written (version 2 before the
-/// code, later ones in a separate descriptor), in how the metadata is spelt, and in the hidden arguments.
+/// The versions of AMD's HSA code objects. They differ in where a kernel's set-up is stored (version 2 before the code,
+/// later ones in a separate descriptor), in the format of the metadata, and in the hidden arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     V2,
     V3,
     V4,
     V5,
-    /// As version 5, for processors that a generic target also covers.
+    /// Like version 5, with support for generic targets.
     V6,
 }
 
 impl Version {
-    /// The number people call it by.
+    /// The version number.
     pub fn number(self) -> u32 {
         match self {
             Version::V2 => 2,
@@ -40,46 +40,47 @@ pub struct Kernel {
     pub name: String,
     pub version: Version,
     pub descriptor: Descriptor,
-    /// Whether the object described the arguments. Without a description (`arguments` is empty then) the caller must
-    /// know the layout of the kernarg segment, and nothing can be checked.
+    /// Whether the object describes the arguments. If not, `arguments` is empty, the caller must know the layout of the
+    /// kernarg segment, and nothing can be checked.
     pub described: bool,
-    /// All arguments in the order of their offsets: those of the source, then the hidden ones.
+    /// All arguments in order of their offsets: explicit ones, then hidden ones.
     pub arguments: Vec<Argument>,
-    /// How the code expects what lies behind the arguments of the source.
+    /// The layout that the code expects after the explicit arguments.
     pub implicit: ImplicitLayout,
-    /// Bytes of the kernarg segment, hidden arguments included.
+    /// The size of the kernarg segment in bytes, including hidden arguments.
     pub kernarg_size: u32,
     /// Alignment of the kernarg segment, a power of two, at least 16.
     pub kernarg_align: u32,
-    /// Bytes of LDS that the code itself asks for; arguments of kind [`ArgumentKind::DynamicLds`] come on top.
+    /// Bytes of LDS that the code itself needs, without arguments of kind [`ArgumentKind::DynamicLds`].
     pub lds_size: u32,
     /// Bytes of scratch of one work-item.
     pub private_size: u32,
-    /// The compiler could not bound the stack (recursion, calls through pointers), so `private_size` is a lower bound.
+    /// Whether the compiler could not bound the stack (recursion, indirect calls), so that `private_size` is a lower
+    /// bound.
     pub dynamic_stack: bool,
-    /// Scalar registers, rounded up to what the hardware allocates.
+    /// Scalar registers, rounded up to the hardware's allocation unit.
     pub sgprs: u16,
-    /// Vector registers, rounded up to what the hardware allocates.
+    /// Vector registers, rounded up to the hardware's allocation unit.
     pub vgprs: u16,
     /// The work-group size the source requires (`reqd_work_group_size`).
     pub required_group: Option<[u32; 3]>,
     /// The largest work-group the code was compiled for.
     pub max_group: Option<u32>,
-    /// The compiler relied on every work-group having the same size.
+    /// Whether the compiler assumed that all work-groups have the same size.
     pub uniform_groups: bool,
     /// The source language, as the compiler wrote it: `OpenCL C`.
     pub language: Option<String>,
-    /// Bytes of code, where the symbol table says so.
+    /// Bytes of code, if the symbol table gives them.
     pub code_size: u64,
 }
 
 impl Kernel {
-    /// The arguments that a caller passes: those of the source.
+    /// The explicit arguments, which a caller passes.
     pub fn explicit_arguments(&self) -> impl Iterator<Item = &Argument> {
         self.arguments.iter().filter(|argument| !argument.kind.is_hidden())
     }
 
-    /// The arguments the runtime fills in.
+    /// The hidden arguments, which the runtime fills in.
     pub fn hidden_arguments(&self) -> impl Iterator<Item = &Argument> {
         self.arguments.iter().filter(|argument| argument.kind.is_hidden())
     }
@@ -88,19 +89,19 @@ impl Kernel {
 /// One argument in the kernarg segment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// The name in the source, where the compiler kept it (`-cl-kernel-arg-info`).
+    /// The name in the source, if the compiler kept it (`-cl-kernel-arg-info`).
     pub name: Option<String>,
     /// The type in the source: `float*`, `int`.
     pub type_name: Option<String>,
     pub kind: ArgumentKind,
-    /// Where it lies in the kernarg segment.
+    /// The offset in the kernarg segment.
     pub offset: u32,
-    /// Bytes it takes there.
+    /// The size in the kernarg segment in bytes.
     pub size: u32,
     pub address_space: Option<AddressSpace>,
-    /// Alignment of what a dynamic LDS pointer points at.
+    /// The alignment of the target of a dynamic LDS pointer.
     pub pointee_align: Option<u32>,
-    /// `const` was written before what the pointer points at.
+    /// Whether the target of the pointer is declared `const`.
     pub is_const: bool,
     pub is_restrict: bool,
     pub is_volatile: bool,
@@ -119,10 +120,10 @@ pub enum AddressSpace {
     Region,
 }
 
-/// What an argument is for.
+/// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// The bytes themselves.
+    /// A value passed directly.
     Value,
     /// An address in global or constant memory.
     Buffer,
@@ -137,7 +138,7 @@ pub enum ArgumentKind {
 }
 
 impl ArgumentKind {
-    /// Whether the runtime, not the caller, fills the argument in.
+    /// Whether the runtime fills in the argument, not the caller.
     pub fn is_hidden(self) -> bool {
         matches!(self, ArgumentKind::Hidden(_))
     }
@@ -160,12 +161,12 @@ impl fmt::Display for ArgumentKind {
 
 macro_rules! hidden {
     ($($(#[$doc:meta])* $name:ident = $v2:literal $v3:literal;)*) => {
-        /// What the runtime adds behind the arguments of the source.
+        /// An argument that the runtime adds after the explicit ones.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Hidden { $($(#[$doc])* $name,)* }
 
         impl Hidden {
-            /// By the name in the metadata, of version 2 (`HiddenNone`) or later (`hidden_none`).
+            /// Looks up the name in the metadata, of version 2 (`HiddenNone`) or later (`hidden_none`).
             pub fn by_name(name: &str) -> Option<Hidden> {
                 match name { $($v2 | $v3 => Some(Hidden::$name),)* _ => None }
             }
@@ -181,7 +182,7 @@ macro_rules! hidden {
 }
 
 hidden! {
-    /// Padding where an unused hidden argument would be.
+    /// Padding in place of an unused hidden argument.
     None = "HiddenNone" "hidden_none";
     GlobalOffsetX = "HiddenGlobalOffsetX" "hidden_global_offset_x";
     GlobalOffsetY = "HiddenGlobalOffsetY" "hidden_global_offset_y";

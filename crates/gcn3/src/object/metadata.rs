@@ -1,4 +1,4 @@
-//! What the compiler says about each kernel, in the spelling of version 2 (`KernargSegmentSize`) or of later versions
+//! The compiler's metadata about each kernel, with the keys of version 2 (`KernargSegmentSize`) or of later versions
 //! (`.kernarg_segment_size`).
 
 use super::{
@@ -14,13 +14,13 @@ use super::{
 const NOTE_MSGPACK: u32 = 32;
 /// `NT_AMD_HSA_METADATA`, owner `AMD`: YAML.
 const NOTE_YAML: u32 = 10;
-/// The largest kernarg segment.
+/// The maximum size of a kernarg segment.
 pub const MAX_KERNARG: u32 = 64 << 10;
 
 /// The metadata of a code object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
-    /// The target as the compiler spells it (version 4 and later): `amdgcn-amd-amdhsa--gfx803`.
+    /// The target triple (version 4 and later): `amdgcn-amd-amdhsa--gfx803`.
     pub target: Option<String>,
     /// Formats of `printf` calls: `id:number of arguments:their sizes:format`.
     pub printf: Vec<String>,
@@ -41,13 +41,13 @@ pub struct KernelMetadata {
     pub dynamic_stack: bool,
     pub required_group: Option<[u32; 3]>,
     pub max_group: Option<u32>,
-    /// The compiler relied on every work-group having the same size.
+    /// Whether the compiler assumed that all work-groups have the same size.
     pub uniform_groups: bool,
     pub language: Option<String>,
 }
 
 impl Metadata {
-    /// Finds and reads the metadata among the notes; an object without any gives an empty one.
+    /// Finds and reads the metadata among the notes; empty if there is none.
     pub fn from_notes(version: Version, notes: &[Note]) -> Result<Metadata, ObjectError> {
         let (owner, kind) = if version == Version::V2 { ("AMD", NOTE_YAML) } else { ("AMDGPU", NOTE_MSGPACK) };
         let Some(note) = notes.iter().find(|note| note.owner == owner && note.kind == kind) else {
@@ -73,7 +73,7 @@ impl Metadata {
     }
 }
 
-/// The spelling of one version.
+/// The keys of one version.
 struct Words {
     kernels: &'static str,
     printf: &'static str,
@@ -81,7 +81,8 @@ struct Words {
     symbol: &'static str,
     language: &'static str,
     arguments: &'static str,
-    /// The maps inside a kernel that hold its code properties and its attributes; empty: the kernel itself.
+    /// The maps inside a kernel that hold its code properties and its attributes; empty if they are in the kernel
+    /// itself.
     properties: &'static str,
     attributes: &'static str,
     kernarg_size: &'static str,
@@ -190,7 +191,7 @@ impl Words {
         })
     }
 
-    /// Reads the arguments. Version 2 gives no offsets: each argument follows the one before it, aligned.
+    /// Reads the arguments. Version 2 has no offsets: each argument follows the previous one, aligned.
     fn arguments(&self, kernel: &str, values: &[Value]) -> Result<Vec<Argument>, ObjectError> {
         let mut arguments = Vec::with_capacity(values.len());
         let mut end = 0u32;

@@ -1,11 +1,10 @@
-//! Code objects: gfx803 kernels as compilers write them to files.
+//! Code objects: gfx803 kernels in the file format of compilers.
 //!
-//! A code object is an ELF file with machine code, a descriptor of each kernel (how many registers it needs and which
-//! of them the hardware fills in), metadata (what its arguments are) and variables. Versions 2 to 6 are read into one
-//! form, [`Kernel`]; what another GPU, system or tool wrote is refused by name. [`CodeObject::load`] gives the bytes
-//! that belong into memory.
+//! A code object is an ELF file with machine code, a descriptor of each kernel (the registers it needs and those that
+//! the hardware fills in), metadata (its arguments) and variables. Versions 2 to 6 are read into one form, [`Kernel`].
+//! Objects for other GPUs or systems are rejected by name. [`CodeObject::load`] returns the bytes to write to memory.
 //!
-//! The loader never panics, whatever the file holds: it is fuzzed.
+//! The loader never panics, whatever the file contains; it is fuzzed.
 
 mod bundle;
 mod descriptor;
@@ -55,26 +54,26 @@ pub struct CodeObject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// Counted from the base of the loaded object.
+    /// Relative to the base of the loaded object.
     pub address: VirtAddr,
     pub size: u64,
 }
 
-/// Code of a code object that no launch starts but kernels may call.
+/// A function that kernels may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     pub name: String,
-    /// Counted from the base of the loaded object.
+    /// Relative to the base of the loaded object.
     pub address: VirtAddr,
     pub size: u64,
 }
 
 impl CodeObject {
-    /// Reads a file: a code object, or a bundle that holds one for gfx803.
+    /// Reads a file: a code object, or a bundle that contains one for gfx803.
     pub fn parse(file: &[u8]) -> Result<CodeObject, ObjectError> {
         let elf = Elf::parse(bundle::unbundle(file)?)?;
         check_notes(&elf)?;
-        // Descriptors of a linked object lie ready; before linking, they are completed by relocations.
+        // Descriptors of a linked object are complete; those of a relocatable one are completed by relocations.
         let resolved = if elf.relocatable { Some(image::load(&elf, VirtAddr(0))?) } else { None };
         let bytes_at = |address: u64, size: usize| match &resolved {
             Some(image) => image.bytes(VirtAddr(address), size),
@@ -110,7 +109,7 @@ impl CodeObject {
         &self.kernels
     }
 
-    /// The kernel of a name.
+    /// The kernel with this name.
     pub fn kernel(&self, name: &str) -> Result<&Kernel, ObjectError> {
         self.kernels.iter().find(|kernel| kernel.name == name).ok_or_else(|| ObjectError::NoSuchKernel {
             name: name.into(),
@@ -123,7 +122,7 @@ impl CodeObject {
         &self.printf
     }
 
-    /// The functions that are no kernels, in the order of their code.
+    /// The functions that are not kernels, in the order of their code.
     pub fn functions(&self) -> Vec<Function> {
         let is_kernel = |address: u64| {
             let mut kernels = self.kernels.iter().map(|kernel| &kernel.descriptor);
@@ -137,7 +136,7 @@ impl CodeObject {
         functions
     }
 
-    /// The variables of the program that have a name, in the order of the symbol table.
+    /// The named variables, in the order of the symbol table.
     pub fn variables(&self) -> Vec<Variable> {
         let variables = self.elf.symbols.iter().filter(|symbol| symbol.kind == STT_OBJECT && !is_descriptor(symbol));
         variables
@@ -151,7 +150,7 @@ fn names_gfx803(target: &str) -> bool {
     target.split(':').next().is_some_and(|target| target.ends_with("gfx803"))
 }
 
-/// What the notes of version 2 say about version and processor.
+/// Checks the version and the processor in the notes of version 2.
 fn check_notes(elf: &Elf) -> Result<(), ObjectError> {
     for note in elf.notes.iter().filter(|note| note.owner == "AMD") {
         let words: Vec<u32> =
@@ -160,7 +159,7 @@ fn check_notes(elf: &Elf) -> Result<(), ObjectError> {
             (NOTE_CODE_OBJECT_VERSION, [major, minor, ..]) if *major != 2 => {
                 return Err(ObjectError::Version { found: format!("{major}.{minor}") });
             }
-            // Two sizes of names, major, minor, stepping, then the names.
+            // The sizes of two names, major, minor, stepping, then the names.
             (NOTE_ISA_VERSION, [_, 8, 0, 3, ..]) => {}
             (NOTE_ISA_VERSION, [_, major, minor, stepping, ..]) => {
                 return Err(ObjectError::Target { found: format!("gfx{major}{minor}{stepping:x}") });
@@ -175,7 +174,7 @@ fn is_descriptor(symbol: &Symbol) -> bool {
     symbol.name.ends_with(".kd") && symbol.size == DESCRIPTOR_BYTES as u64
 }
 
-/// The symbols that stand for kernels: those of descriptors, or in version 2 those of the code.
+/// The symbols of kernels: those of descriptors, or in version 2 those of the code.
 fn kernel_symbols<'a>(elf: &'a Elf, metadata: &Metadata) -> Vec<&'a Symbol> {
     let named = |symbol: &Symbol| metadata.kernels.iter().any(|kernel| kernel.name == symbol.name);
     let is_kernel = |symbol: &&Symbol| match (elf.version, symbol.kind) {
@@ -187,7 +186,7 @@ fn kernel_symbols<'a>(elf: &'a Elf, metadata: &Metadata) -> Vec<&'a Symbol> {
     elf.symbols.iter().filter(is_kernel).collect()
 }
 
-/// Whether an `amd_kernel_code_t` for gfx803 lies at a symbol.
+/// Whether a symbol points to an `amd_kernel_code_t` for gfx803.
 fn starts_with_kernel_code(elf: &Elf, symbol: &Symbol) -> bool {
     const BEGIN: [u8; 4] = 1u32.to_le_bytes();
     let kind_and_version = [1, 0, 8, 0, 0, 0, 3, 0];
@@ -245,7 +244,7 @@ fn read_kernel(
     })
 }
 
-/// Reads off the code whose convention the kernels' implicit arguments follow.
+/// Determines the layout of the kernels' implicit arguments from their code.
 fn find_implicit_layouts(elf: &Elf, kernels: &mut [Kernel]) {
     let evidence: Vec<Option<Evidence>> = kernels
         .iter()

@@ -1,14 +1,14 @@
-//! A reader of MessagePack, the form of the metadata since code object version 3.
+//! A reader of MessagePack, the format of the metadata since code object version 3.
 //!
-//! Floats, binary strings and extensions do not occur there; they are skipped over as [`Value::Nothing`]. Nothing is
-//! allocated by what a length merely claims.
+//! Floats, binary strings and extensions do not occur there; they are skipped as [`Value::Nothing`]. A length field
+//! alone never causes an allocation.
 
 use super::value::Value;
 
-/// Lists and maps within each other; the metadata has five.
+/// The maximum nesting of lists and maps; the metadata has five levels.
 const MAX_DEPTH: u32 = 32;
 
-/// Reads one value; what follows it is ignored.
+/// Reads one value; trailing bytes are ignored.
 pub fn read(bytes: &[u8]) -> Result<Value, String> {
     Reader { bytes, at: 0 }.value(0)
 }

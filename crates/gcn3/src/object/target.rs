@@ -1,4 +1,4 @@
-//! Whether a file is a gfx803 code object at all, and if not, what it is.
+//! Checks that a file is a gfx803 code object, and otherwise identifies what it is.
 
 use super::{ObjectError, kernel::Version};
 
@@ -54,7 +54,7 @@ const MACHINES: &[(u8, &str)] = &[
     (0x4e, "gfx1201"),
 ];
 
-/// Refuses a file that can't be an AMD GPU's 64-bit ELF, by the name of what it is.
+/// Rejects a file that is not a 64-bit ELF file for AMD GPUs, and names what it is.
 pub fn check_kind(file: &[u8]) -> Result<(), ObjectError> {
     let foreign =
         |found: &str, advice: &str| Err(ObjectError::NotAnObject { found: found.into(), advice: advice.into() });
@@ -118,7 +118,7 @@ pub fn version(os_abi: u8, abi_version: u8) -> Result<Version, ObjectError> {
 /// Checks the processor in the ELF flags. Version 2 objects need not name one there.
 pub fn check_machine(version: Version, flags: u32) -> Result<(), ObjectError> {
     let machine = flags as u8;
-    // Before there were processor numbers, version 2 kept feature bits here; those numbers are free of processors.
+    // Before there were processor numbers, version 2 stored feature bits here; no processor has these numbers.
     if machine == MACH_GFX803 || version == Version::V2 && machine < 0x20 {
         return Ok(());
     }

@@ -1,6 +1,6 @@
-//! The common form of the metadata, whether it was written as MessagePack (version 3 and later) or YAML (version 2).
+//! The common representation of metadata, from MessagePack (version 3 and later) or YAML (version 2).
 
-/// A piece of metadata. Maps keep the order of the file.
+/// A metadata value. Maps keep the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Nothing,
@@ -12,7 +12,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value of a key of a map; `None` for everything else.
+    /// The value of a key in a map; `None` if this is not a map.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
             Value::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// A number that is not negative and fits 32 bits.
+    /// A non-negative number that fits 32 bits.
     pub fn number(&self) -> Option<u32> {
         match self {
             Value::Int(number) => u32::try_from(*number).ok(),

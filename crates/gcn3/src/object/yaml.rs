@@ -1,4 +1,4 @@
-//! A reader of the part of YAML in which compilers write the metadata of version 2 objects: block maps and lists by
+//! A reader for the subset of YAML that compilers use in the metadata of version 2 objects: block maps and lists by
 //! indentation, flow lists and maps, plain and quoted scalars, comments. Anchors, tags and block scalars do not occur.
 
 use super::value::Value;
@@ -69,7 +69,7 @@ impl Reader {
     fn list(&mut self, indent: usize, depth: usize) -> Result<Value, String> {
         let mut values = Vec::new();
         while let Some(line) = self.lines.get_mut(self.at).filter(|line| line.indent == indent && is_item(&line.text)) {
-            // What follows the dash is a block of its own, indented by the dash.
+            // The text after the dash is a nested block, indented by the dash.
             let rest = line.text[1..].trim_start();
             if rest.is_empty() {
                 self.at += 1;
@@ -97,7 +97,7 @@ impl Reader {
         Ok(Value::Map(entries))
     }
 
-    /// The block below a key or a dash: deeper indented, or a list at the same depth.
+    /// The block below a key or a dash: more indented, or a list at the same depth.
     fn nested(&mut self, indent: usize, depth: usize) -> Result<Value, String> {
         match self.peek() {
             Some(line) if line.indent > indent || line.indent == indent && is_item(&line.text) => {
@@ -108,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// A scalar or a flow collection, which may go on over the next lines.
+    /// A scalar or a flow collection, which may continue on the next lines.
     fn scalar(&mut self, mut text: String, depth: usize) -> Result<Value, String> {
         let number = self.lines.get(self.at.saturating_sub(1)).map_or(0, |line| line.number);
         if text.starts_with(['[', '{', '\'', '"']) {
@@ -232,7 +232,7 @@ impl Flow<'_> {
         let mut text = String::new();
         while let Some((at, c)) = chars.next() {
             if Some(c) == quote {
-                // A doubled single quote is one.
+                // A doubled single quote stands for one.
                 if c == '\'' && self.rest[at + 1..].starts_with('\'') {
                     text.push(c);
                     chars.next();

@@ -1,4 +1,4 @@
-//! Any instruction with any operands on any registers: a result or a fault, never a panic.
+//! Any instruction with any operands on any registers gives a result or a fault, never a panic.
 
 use super::support::Numbers;
 use gcn3::{
@@ -15,7 +15,7 @@ use mem::{Bytes, VirtAddr};
 
 const BASE: u64 = 0x7_0000_0000;
 
-/// A register value: small numbers, special ones and addresses as often as any other.
+/// A register value: small numbers, special values and addresses are as frequent as others.
 fn value(numbers: &mut Numbers) -> u32 {
     let any = numbers.next();
     match any >> 60 {

@@ -36,7 +36,7 @@ fn perform(bench: &mut Bench, memory: &MappedMemory, inst: &Inst) -> Result<(), 
     bench.wave.complete(&op)
 }
 
-/// Two lanes apply an atomic with data 5 to memory: what memory holds then, and what the second lane got back.
+/// Two lanes apply an atomic with data 5: the final memory contents, and the value that the second lane got.
 fn twice(op: Op, start: u64) -> (u64, u64) {
     let (memory, mut bench) = (memory(start), Bench::new());
     let wide = op.mnemonic().ends_with("_x2");

@@ -3,7 +3,7 @@
 use super::support::{Bench, inst, s, v};
 use gcn3::{inst::Operand, ops::Op};
 
-/// Lanes 0 to 3 of a compare of each pair of values.
+/// The results in lanes 0 to 3 of a compare of each pair of values.
 fn holds32(op: Op, pairs: [(u32, u32); 4]) -> [bool; 4] {
     let mut bench = Bench::new();
     bench.set(0, |lane| pairs[lane % 4].0);

@@ -1,4 +1,4 @@
-//! Vector instructions on floats, in the mode that compilers choose: round to nearest, 32-bit denormals flushed.
+//! Vector instructions on floats, in the mode that compilers use: round to nearest, 32-bit denormals flushed.
 
 use super::support::{Bench, Numbers, double, float, inst, v, vector};
 use gcn3::{
@@ -57,7 +57,7 @@ fn results_of_32_bit_instructions() {
 
 #[test]
 fn the_product_of_a_mad_is_rounded_and_that_of_an_fma_is_not() {
-    // (1 + e)^2 - 1 - 2e is e^2, which only the fused instruction sees.
+    // (1 + e)^2 - 1 - 2e is e^2, which only the fused instruction computes.
     let e = 2f32.powi(-20);
     assert_eq!(float(Op::VMadF32, &[1.0 + e, 1.0 + e, -1.0 - 2.0 * e]), 0.0);
     assert_eq!(float(Op::VFmaF32, &[1.0 + e, 1.0 + e, -1.0 - 2.0 * e]), e * e);
@@ -252,7 +252,7 @@ fn constants_take_the_width_of_the_operand() {
     assert_eq!(f64::from_bits(bench.get64(0, 0)), 3.0, "a literal is the high half");
 }
 
-/// The division that compilers emit for 32 bits, denormals enabled inside.
+/// The 32-bit division sequence of compilers, with denormals enabled inside.
 fn divide32(numerators: &[f32; 64], denominators: &[f32; 64], mode: u32) -> [f32; 64] {
     let mut b = Bench::new();
     b.wave.mode.0 = mode;
@@ -300,7 +300,7 @@ fn a_division_of_floats_is_correctly_rounded() {
     }
 }
 
-/// The division that compilers emit for 64 bits.
+/// The 64-bit division sequence of compilers.
 fn divide64(numerators: &[f64; 64], denominators: &[f64; 64]) -> [f64; 64] {
     let mut b = Bench::new();
     b.set64(2, |lane| numerators[lane].to_bits());
@@ -357,6 +357,6 @@ fn pieces_of_two_over_pi_add_up() {
     assert_eq!(piece(1.0, 0), 0.636_619_772_367_581_3, "the first 53 bits, cut");
     assert!(piece(1.0, 0) + piece(1.0, 1) == std::f64::consts::FRAC_2_PI);
     assert!(piece(1.0, 1) > 0.0 && piece(1.0, 1) < 2f64.powi(-53));
-    // A large argument shifts the pieces: what would be a multiple of a whole turn is left out.
+    // A large argument shifts the pieces: those that would be a multiple of a full turn are left out.
     assert!(piece(2f64.powi(60), 0) < piece(1.0, 0));
 }

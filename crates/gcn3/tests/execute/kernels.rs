@@ -1,4 +1,4 @@
-//! Whole kernels, compiled by clang (sources beside the object), launched on the functional GPU.
+//! Whole kernels, compiled by clang (sources next to the object), launched on the functional GPU.
 
 use super::support::Numbers;
 use gcn3::{

@@ -1,4 +1,4 @@
-//! Instructions and encodings that move data across lanes or parts of registers.
+//! Instructions and encodings that move data between lanes or parts of registers.
 
 use super::support::{Bench, inst, int, s, v};
 use gcn3::{
@@ -36,7 +36,7 @@ fn registers_are_chosen_relative_to_m0() {
     assert_eq!((bench.get(6, 3), bench.get(9, 3)), (1003, 1003));
 }
 
-/// `v_mov_b32` with DPP: the lane that each lane got, none where nothing was written.
+/// `v_mov_b32` with DPP: the lane that each lane read, none where nothing was written.
 fn shuffled(control: DppControl, exec: u64, masks: (u8, u8), bound_ctrl: bool) -> Vec<Option<u32>> {
     let mut bench = Bench::new();
     bench.wave.set_exec(exec);

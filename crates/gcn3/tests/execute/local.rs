@@ -103,7 +103,7 @@ fn atomics_are_performed_lane_by_lane() {
     bench.set(2, |lane| lane as u32);
     bench.run(&inst(Op::DsMaxI32, Operand::NONE, &[v(1), v(2)]));
     assert_eq!(bench.group.lds.word(0), 192);
-    // Compare first, then the value to store: only lane 0 finds what it expects.
+    // The value to compare first, then the value to store: only lane 0 finds the expected value.
     bench.set(4, |lane| 192 + lane as u32);
     bench.set(5, |_| 1);
     bench.run(&inst(Op::DsCmpstRtnB32, v(6), &[v(1), v(4), v(5)]));

@@ -1,4 +1,4 @@
-//! Instructions executed one at a time, and whole kernels, against values computed from the ISA's definitions.
+//! Single instructions and whole kernels, compared with values computed from the ISA's definitions.
 
 mod anything;
 mod atomics;

@@ -1,4 +1,4 @@
-//! Memory accesses: what they ask for, and what their answers do.
+//! Memory accesses: the requested operations, and the effects of their completion.
 
 use super::support::{Bench, inst, s, v};
 use gcn3::{
@@ -35,7 +35,7 @@ fn operation(step: Step) -> Box<MemOp> {
     }
 }
 
-/// Runs an instruction and answers its access at once.
+/// Executes an instruction and performs its access at once.
 fn perform(bench: &mut Bench, memory: &MappedMemory, inst: &Inst) -> Result<(), Fault> {
     if let Step::Mem(mut op) = bench.try_run(inst)? {
         memory.perform(&mut op, false)?;
@@ -57,7 +57,7 @@ fn loads_complete_in_any_order() {
     let mut first = operation(bench.run(&inst(Op::FlatLoadDword, v(0), &[v(2)])));
     let mut second = operation(bench.run(&inst(Op::FlatLoadDword, v(1), &[v(4)])));
     bench.set(0, |_| 11);
-    // What happens to the address registers or EXEC meanwhile is of no consequence.
+    // Changes of the address registers or EXEC in the meantime have no effect.
     bench.set64(2, |_| 0);
     bench.wave.set_exec(1);
     memory.perform(&mut second, false).unwrap();
@@ -139,7 +139,7 @@ fn flat_addresses_reach_global_local_and_scratch_memory_at_once() {
     perform(&mut bench, &memory, &inst(Op::FlatStoreDwordx2, Operand::NONE, &[v(2), v(4)])).unwrap();
     assert_eq!((word(&memory, BASE + 0x8018), word(&memory, BASE + 0x801c)), (3, 4), "lane 3, global");
     assert_eq!(bench.group.lds.double(32), 0x5_0000_0004, "lane 4, local");
-    // Lane 5's words 2 and 3 lie among the words 2 and 3 of the other lanes.
+    // Words 2 and 3 of lane 5 are interleaved with words 2 and 3 of the other lanes.
     assert_eq!(word(&memory, BASE + 0x1000 + 2 * 256 + 5 * 4), 5);
     assert_eq!(word(&memory, BASE + 0x1000 + 3 * 256 + 5 * 4), 6);
     perform(&mut bench, &memory, &inst(Op::FlatLoadDwordx2, v(8), &[v(2)])).unwrap();
@@ -181,7 +181,7 @@ fn scalar_loads_and_stores_move_words() {
     assert!(memory.perform_scalar(&mut op).is_err());
 }
 
-/// A buffer resource in s[4:7].
+/// Sets up a buffer resource in s[4:7].
 fn resource(bench: &mut Bench, stride: u32, size: u32, word3: u32) {
     bench.wave.scalars[4] = BASE as u32;
     bench.wave.scalars[5] = (BASE >> 32) as u32 | stride << 16;
@@ -189,7 +189,7 @@ fn resource(bench: &mut Bench, stride: u32, size: u32, word3: u32) {
     bench.wave.scalars[7] = word3;
 }
 
-/// Selects x, y, z and w, 32-bit unsigned integers.
+/// Selects x, y, z and w, as 32-bit unsigned integers.
 const PLAIN: u32 = 0xfac | 4 << 12 | 4 << 15;
 
 #[test]
@@ -225,7 +225,7 @@ fn outside_a_buffer_loads_are_zero_and_stores_are_dropped() {
 #[test]
 fn scratch_buffers_interleave_the_words_of_lanes() {
     let (memory, mut bench) = (memory(), Bench::new());
-    // As a kernel's private segment buffer: 4-byte elements, 64 to a row, lane added, swizzled.
+    // Like a kernel's private segment buffer: 4-byte elements, 64 to a row, lane added, swizzled.
     resource(&mut bench, 1 << 15, 0x8000, 0x00e8_4fac);
     bench.wave.scalars[8] = 0x400;
     bench.set(2, |_| 8);
@@ -262,7 +262,7 @@ fn formatted_buffers_convert() {
     assert_eq!((bench.get(10, 0), bench.get(11, 0)), (0x66, 0x66));
 }
 
-/// A linear 2-D image of 32-bit floats in s[4:11] and a sampler in s[12:15].
+/// Sets up a linear 2-D image of 32-bit floats in s[4:11], and a sampler in s[12:15].
 fn image(bench: &mut Bench, width: u32, height: u32, clamp: u32, linear: bool) {
     let resource = [
         (BASE >> 8) as u32,
@@ -333,7 +333,7 @@ fn samples_are_nearest_or_linear_and_wrap() {
     assert_eq!(sample(1.0, 0.125, repeat, true), 1.5, "between texels 3 and 0");
 }
 
-/// Turns the image of `image` into one of another type with so many slices or layers.
+/// Turns the image of `image` into one of another type with `depth` slices or layers.
 fn make_deep(bench: &mut Bench, kind: u32, depth: u32) {
     bench.wave.scalars[7] = bench.wave.scalars[7] & 0x0fff_ffff | kind << 28;
     bench.wave.scalars[8] |= depth - 1;
@@ -383,7 +383,7 @@ fn samples_of_volumes_mix_eight_texels_and_those_of_arrays_stay_in_their_layer()
     assert_eq!(sample(layers, [0.5, 0.5, 0.9], border, true), 23.5, "layer 1");
     assert_eq!(sample(layers, [0.5, 0.5, 7.0], border, true), 23.5, "there is none behind it");
     assert_eq!(sample(layers, [0.5, 0.5, -1.0], border, true), 7.5);
-    // A product that rounding has put a little below a whole number of texels.
+    // A product that rounding has put slightly below a whole number of texels.
     assert_eq!(sample(volume, [0.75 - f32::EPSILON, 0.1, 0.1], edge, false), 3.0);
     for nowhere in [f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
         assert_eq!(sample(volume, [nowhere, 0.5, 0.5], border, false), 0.0, "{nowhere}");

@@ -3,7 +3,7 @@
 use super::support::{Bench, double_in_mode, inst, v, vector_in_mode};
 use gcn3::ops::Op;
 
-/// MODE with a rounding for 32-bit and one for 16- and 64-bit operations; all denormals kept.
+/// MODE with rounding modes for 32-bit and for 16- and 64-bit operations; all denormals are kept.
 fn rounding(single: u32, double: u32) -> u32 {
     0x3f0 | single | double << 2
 }
@@ -17,7 +17,7 @@ fn sums_round_in_the_four_directions() {
     assert_eq!([0, 1, 2, 3].map(|mode| add(one, half_ulp, mode)), [one, one + 1, one, one]);
     let below = negative(one);
     assert_eq!([0, 1, 2, 3].map(|mode| add(below, negative(half_ulp), mode)), [below, below, below + 1, below]);
-    // Numbers below 1 lie twice as close: 2^-25 is half of their distance.
+    // Numbers below 1 have half the spacing: 2^-25 is half of it.
     let quarter_ulp = 2f32.powi(-25).to_bits();
     let sub = |mode: u32| vector_in_mode(Op::VSubF32, &[one, quarter_ulp], rounding(mode, 0));
     assert_eq!([0, 1, 2, 3].map(sub), [one, one, one - 1, one - 1]);

@@ -142,7 +142,7 @@ fn saveexec_keeps_the_old_mask_and_makes_a_new_one() {
         let mut bench = Bench::new();
         bench.wave.set_exec(exec);
         bench.wave.set_pair(2, source);
-        // The source may be the destination.
+        // The source register may also be the destination.
         bench.run(&inst(op, s(2), &[s(2)]));
         assert_eq!(bench.wave.exec(), combine(source, exec), "{}", op.mnemonic());
         assert_eq!(bench.wave.pair(2), exec);
@@ -218,7 +218,7 @@ fn constants_have_their_values() {
     assert_eq!(value(int(-16), Op::SMovB64), -16i64 as u64);
     assert_eq!(value(Operand::HALF, Op::SMovB32), u64::from(0.5f32.to_bits()));
     assert_eq!(value(Operand::HALF, Op::SMovB64), 0.5f64.to_bits());
-    // One unit in the last place below the nearest number, as the hardware has it.
+    // One unit in the last place below the nearest number, as in the hardware.
     assert_eq!(value(Operand::INV_2PI, Op::SMovB64), 0x3fc4_5f30_6dc9_c882);
     assert_eq!(value(Operand::INV_2PI, Op::SMovB32), 0x3e22_f983);
     assert_eq!(value(Operand::LITERAL, Op::SMovB32), 0x8000_0001);

@@ -1,4 +1,4 @@
-//! A wavefront to try instructions on.
+//! A wavefront for testing instructions.
 
 use gcn3::{
     error::Fault,
@@ -38,7 +38,7 @@ pub fn inst(op: Op, dst: Operand, src: &[Operand]) -> Inst {
     }
 }
 
-/// A wavefront, and a local data share of 1 KiB.
+/// A wavefront and an LDS of 1 KiB.
 pub struct Bench {
     pub wave: Wavefront,
     pub group: Group,
@@ -79,7 +79,7 @@ impl Bench {
     }
 }
 
-/// The result of a vector instruction on 32-bit operands, the same in every lane.
+/// The result of a vector instruction on 32-bit operands, which are equal in every lane.
 pub fn vector(op: Op, operands: &[u32]) -> u32 {
     vector_in_mode(op, operands, 0x3c0)
 }
@@ -96,13 +96,13 @@ pub fn vector_in_mode(op: Op, operands: &[u32], mode: u32) -> u32 {
     bench.get(0, 17)
 }
 
-/// As `vector`, on floats.
+/// Variant of `vector` for floats.
 pub fn float(op: Op, operands: &[f32]) -> f32 {
     let bits: Vec<u32> = operands.iter().map(|x| x.to_bits()).collect();
     f32::from_bits(vector(op, &bits))
 }
 
-/// The result of a vector instruction on 64-bit operands, the same in every lane.
+/// The result of a vector instruction on 64-bit operands, which are equal in every lane.
 pub fn double(op: Op, operands: &[f64]) -> f64 {
     double_in_mode(op, operands, 0x3c0)
 }
@@ -118,7 +118,7 @@ pub fn double_in_mode(op: Op, operands: &[f64], mode: u32) -> f64 {
     f64::from_bits(bench.get64(0, 41))
 }
 
-/// Numbers without a pattern, the same on every run.
+/// A deterministic generator of pseudo-random numbers.
 pub struct Numbers(pub u64);
 
 impl Numbers {

@@ -1,8 +1,8 @@
-//! Which instructions have a meaning.
+//! The set of supported instructions.
 
 use gcn3::{exec::handler, ops::Op};
 
-/// What compilers produce: the mnemonics found in 161 public OpenCL programs.
+/// The mnemonics that compilers generate for 161 public OpenCL programs.
 const COMMON: &str = include_str!("mnemonics.txt");
 
 #[test]
@@ -18,8 +18,8 @@ fn every_instruction_of_the_public_programs_is_supported() {
     assert_eq!(COMMON.lines().count(), 294);
 }
 
-/// What is left out, and nothing else: traps and forks of graphics and debugging, the global data share, the rarest
-/// forms of the local one, and filtering beyond nearest and linear.
+/// Exactly these are unsupported: traps and forks of graphics and debugging, the global data share, the rarest forms of
+/// the local one, and filtering beyond nearest and linear.
 #[test]
 fn only_these_instructions_are_not_supported() {
     let missing: Vec<&str> = Op::ALL.iter().filter(|op| handler(**op).is_none()).map(|op| op.mnemonic()).collect();

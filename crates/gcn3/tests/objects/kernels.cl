@@ -22,7 +22,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void reverse(__global i
     data[first + i] = tile[63 - i];
 }
 
-// Every work-item writes what it knows of its place.
+// Every work-item writes its ids and sizes.
 __kernel void ids(__global int *out) {
     size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1),
            z = get_global_id(2) - get_global_offset(2);
@@ -46,7 +46,7 @@ __kernel void scratch(__global int *p, int n) {
     p[64 + get_global_id(0)] = a[get_global_id(0) & 63];
 }
 
-// A pointer that may lead anywhere: global memory, LDS or scratch.
+// A generic pointer: to global memory, LDS or scratch.
 __kernel void anywhere(__global int *p, int which) {
     __local int shared[64];
     int own[2];

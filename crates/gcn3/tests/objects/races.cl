@@ -1,6 +1,6 @@
-// Kernels with data races, and what they should have been. Built with: cohesim cc races.cl -o races.hsaco
+// Kernels with data races, and their corrected versions. Built with: cohesim cc races.cl -o races.hsaco
 
-// Histograms of 32 lanes each, as written for hardware that runs 32 lanes in lockstep: whoever finds his tag has counted.
+// Histograms of 32 lanes each, as written for hardware that runs 32 lanes in lockstep: a lane that finds its tag has counted.
 kernel void tagged(global const uint *in, global uint *out, uint n)
 {
     local volatile uint bins[8 * 16];
@@ -39,7 +39,7 @@ kernel void counted(global const uint *in, global uint *out, uint n)
         atomic_add(&out[item], bins[item]);
 }
 
-// The last steps of a sum without barriers: lanes of one wavefront.
+// The last steps of a reduction without barriers, in lanes of one wavefront.
 kernel void lockstep_sum(global const uint *in, global uint *out, uint n)
 {
     local volatile uint sums[256];
@@ -94,7 +94,7 @@ kernel void shift(global const uint *in, global uint *out, uint n)
     out[get_global_id(0)] = words[(item + 64) % 256];
 }
 
-// The barrier that is missing is the one before the words are used again.
+// The missing barrier is the one before the words are reused.
 kernel void used_again_too_soon(global const uint *in, global uint *out, uint n)
 {
     local uint words[256];
@@ -119,7 +119,7 @@ kernel void any_group_says_so(global const uint *in, global uint *out, uint n)
     out[0] = 1;
 }
 
-// In place, with neighbours that another workgroup writes.
+// An in-place update that reads neighbours which another workgroup writes.
 kernel void smooth_in_place(global const uint *in, global uint *out, uint n)
 {
     uint item = get_global_id(0);

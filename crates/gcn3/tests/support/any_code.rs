@@ -1,10 +1,10 @@
-//! What holds for the decoder's answer to any bytes: for the random tests and the fuzz target.
+//! Properties of the decoder's answer to any bytes, for the random tests and the fuzz target.
 
 use gcn3::decode::decode;
 use gcn3::inst::{Flags, Inst, Operand};
 use gcn3::ops::Kind;
 
-/// Decodes at `offset` and checks the answer; says how far the next instruction is.
+/// Decodes at `offset` and checks the answer; returns the distance to the next instruction.
 pub fn check(code: &[u8], offset: usize) -> usize {
     match decode(code, offset) {
         Ok(inst) => {
@@ -22,7 +22,7 @@ pub fn check(code: &[u8], offset: usize) -> usize {
     }
 }
 
-/// Every operand that the table promises is there, but for those that modifiers take away, and lies in the registers.
+/// Every operand in the table exists, except those that modifiers remove, and its registers exist.
 fn assert_operands_match_the_table(inst: &Inst) {
     let info = inst.op.info();
     let operands = [(inst.dst, info.dst), (inst.sdst, info.sdst)].into_iter().chain(inst.src.into_iter().zip(info.src));

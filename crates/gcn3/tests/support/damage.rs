@@ -1,14 +1,14 @@
-//! Damage to files, at random: for bounded tests and for `cargo xtask fuzz`.
+//! Random damage to files, for bounded tests and for `cargo xtask fuzz`.
 
 use mem::SplitMix64;
 
-/// Numbers at the edges of what fields can hold.
+/// Extreme values of fields.
 pub const EDGES: [u64; 10] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, i64::MAX as u64, u64::MAX];
 
 /// Changes, copies, cuts or inserts a few bytes.
 pub fn damage_once(file: &mut Vec<u8>, random: &mut SplitMix64) {
     let at = random.below(file.len());
-    // Headers and tables are few bytes among many, so they get more than their share.
+    // Headers and tables are a small part of the file, so they are chosen more often.
     let at = if random.below(2) == 0 { at.min(random.below(0x400)) } else { at };
     match random.below(6) {
         0 => file[at] ^= 1 << random.below(8),

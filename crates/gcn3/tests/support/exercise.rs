@@ -1,5 +1,5 @@
-//! Everything that is done with a file before its first instruction runs. The fuzz target and the bounded test of CI
-//! both call it; that it returns is all they ask.
+//! Does everything with a file that precedes its first instruction. Used by the fuzz target and the bounded test of CI,
+//! which only require that it returns.
 
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch, Places},
@@ -7,11 +7,10 @@ use gcn3::{
 };
 use mem::VirtAddr;
 
-/// Reads, loads and launches a file that may hold anything. Answers how many kernels could be launched.
+/// Reads, loads and launches a file with arbitrary contents. Returns the number of kernels that could be launched.
 pub fn exercise(file: &[u8]) -> usize {
     let Ok(object) = CodeObject::parse(file) else { return 0 };
     let _ = (object.functions(), object.variables(), object.printf_formats());
-    // A large image takes long to fill; what matters is the same in a small one.
     let _ = object.load(VirtAddr(0x1_0000_0000));
     let places = Places { image: VirtAddr(0x1_0000_0000), scratch_size: 1 << 20, ..Places::default() };
     let mut launched = 0;

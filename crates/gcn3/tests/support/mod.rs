@@ -1,18 +1,18 @@
-//! A writer of version 2 code objects, which no current compiler makes: kernels of a version 4 object, moved.
+//! A writer of version 2 code objects, which no current compiler generates: it converts kernels of a version 4 object.
 //!
-//! The machine code and the hardware's set-up bits are the same in both; what differs is where they are written: an
-//! `amd_kernel_code_t` before the code instead of a descriptor apart, YAML instead of MessagePack, and kernel symbols of
-//! a type of their own.
+//! The machine code and the hardware set-up bits are the same in both versions. The difference is where they are
+//! stored: an `amd_kernel_code_t` before the code instead of a separate descriptor, YAML instead of MessagePack, and
+//! kernel symbols of their own type.
 
 use gcn3::object::{AddressSpace, ArgumentKind, CodeObject, Hidden, Kernel};
 use mem::VirtAddr;
 
-/// What the object is made of.
+/// The inputs of the object.
 pub struct Version2<'a> {
     pub from: &'a [u8],
     pub kernels: &'a [&'a str],
     pub metadata: bool,
-    /// Whether to name the processor in a note, as all compilers did.
+    /// The processor to name in a note, as all compilers did.
     pub isa: Option<[u32; 3]>,
 }
 
@@ -146,7 +146,7 @@ fn note(kind: u32, content: &[u8]) -> Vec<u8> {
 /// A section header.
 struct Section(u32, u32, u64, u64, (usize, usize), [u32; 2], [u64; 2]);
 
-/// Puts the parts one after the other: header, program headers, notes, code, symbols, names, section headers.
+/// Concatenates the parts: header, program headers, notes, code, symbols, names, section headers.
 fn elf(text_address: u64, notes: &[u8], text: &[u8], symbols: &[u8], names: &[u8], section_names: &[u8]) -> Vec<u8> {
     let mut file = vec![0u8; 64 + 3 * 56];
     let mut place = |content: &[u8], align: usize| {
@@ -161,7 +161,7 @@ fn elf(text_address: u64, notes: &[u8], text: &[u8], symbols: &[u8], names: &[u8
     let names_at = place(names, 1);
     let section_names_at = place(section_names, 1);
 
-    // Name, type, flags, address, place in the file, link and info, alignment and size of entries.
+    // Name, type, flags, address, offset and size in the file, link and info, alignment and size of entries.
     let sections = [
         Section(0, 0, 0, 0, (0, 0), [0, 0], [0, 0]),
         Section(1, 7, 2, note_at.0 as u64, note_at, [0, 0], [4, 0]),

@@ -1,11 +1,11 @@
-//! Where each cycle of a compute unit went.
+//! Attributes each cycle of a compute unit to one cause.
 //!
-//! Every cycle has one reason, so that they add up: an instruction was issued, or what kept the wavefronts from it, the
-//! first of the list that applies.
+//! Every cycle has exactly one cause, so that they add up: an instruction was issued, or else the first cause in the
+//! list that blocked a wavefront.
 
 use engine::{Phases, Scope};
 
-/// The reasons, in the order in which they are looked for.
+/// The causes, in order of priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     Issue,
@@ -37,13 +37,13 @@ impl Account {
         account
     }
 
-    /// The cycle that runs now, and those that follow until the next call, have this reason.
+    /// Attributes this cycle and those until the next call to `reason`.
     fn turn(&mut self, reason: Reason) {
         self.phases.enter(reason as usize);
         self.reason = reason;
     }
 
-    /// A launch begins or is over.
+    /// Records that a launch begins or ends.
     pub fn launching(&mut self, launching: bool) {
         self.launching = launching;
         match self.reason {
@@ -53,8 +53,8 @@ impl Account {
         }
     }
 
-    /// What this cycle is spent on: `vector` says whether a vector unit is busy, `coalescing` whether an access is on its way
-    /// to becoming lines, `kept` how many wavefronts are kept by each reason.
+    /// Attributes this cycle. `vector`: a vector unit is busy. `coalescing`: an access is in the coalescer. `kept`: the
+    /// number of wavefronts that each cause blocks.
     pub fn cycle(&mut self, issued: bool, vector: bool, coalescing: bool, kept: &[u32; REASONS]) {
         let reason = match () {
             () if issued => Reason::Issue,

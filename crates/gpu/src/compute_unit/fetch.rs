@@ -1,4 +1,4 @@
-//! Instruction buffers: each wavefront has some code ready, and asks for the line behind it.
+//! Instruction buffers: each wavefront buffers some code and prefetches the next line.
 
 use super::{Ends, Unit, wave::Waits};
 use engine::Lane;
@@ -6,11 +6,11 @@ use interconnect::HEADER;
 use mem::{Access, Block, LINE, Mask, Reply, Request, RequestId, Scope, VirtAddr};
 
 const LINE_BYTES: u64 = LINE as u64;
-/// Slots that can be told apart in the number of a request.
+/// Number of slots that the number of a request can encode.
 const SLOTS: u64 = 1 << 16;
 
 impl Unit {
-    /// Asks for a line of code for the next wavefront that has room for one. Says whether it did.
+    /// Requests a code line for the next wavefront with space in its buffer. Returns whether it did.
     pub fn fetch(&mut self, ends: &Ends) -> bool {
         let first = self.fetch_turn + 1;
         let (mut from, mut wrapped) = (first, false);
@@ -53,7 +53,7 @@ impl Unit {
         }
     }
 
-    /// The line of code that a wavefront should ask for, if any.
+    /// The code line that a wavefront should request, if any.
     fn wants_code(&mut self, slot: usize) -> Option<u64> {
         let wave = self.waves[slot].as_mut()?;
         if wave.fetching.is_some() {
@@ -62,7 +62,7 @@ impl Unit {
         let pc = wave.wavefront.pc;
         let line = pc & !(LINE_BYTES - 1);
         if pc < wave.code.0 || pc >= wave.code.1 + LINE_BYTES {
-            // It jumped: what it has is of no use.
+            // It jumped: the buffered code is useless.
             wave.code = (line, line);
         }
         wave.code.0 = wave.code.0.max(line.min(wave.code.1));
@@ -72,12 +72,12 @@ impl Unit {
         (!full && wave.code.1 < code.end() && !wave.is_lost(code)).then_some(wave.code.1)
     }
 
-    /// A line of code has come.
+    /// Handles the arrival of a code line.
     pub fn code_came(&mut self, reply: &Reply, now: u64) {
         let (number, slot) = (reply.id.0 / SLOTS, (reply.id.0 % SLOTS) as usize);
-        // The wavefront that asked may have ended; another may have its slot.
+        // The wavefront that requested it may have ended, and another may have its slot.
         let Some(wave) = self.waves[slot].as_mut().filter(|wave| wave.number == number) else { return };
-        // It is of use if it is still the next.
+        // The line is used only if it is still the next one.
         if wave.fetching.take() == Some(wave.code.1) {
             wave.code.1 += LINE_BYTES;
         }

@@ -15,7 +15,7 @@ use gcn3::{
 };
 
 impl Unit {
-    /// Issues what can be issued in this cycle; says whether anything could.
+    /// Issues what can be issued in this cycle. Returns whether anything was.
     pub fn issue(&mut self, now: u64) -> Result<bool, Box<ExecError>> {
         let simds = self.spec.simds;
         for step in 1..=simds {
@@ -51,13 +51,13 @@ impl Unit {
             let before = self.by_simd[simd].len();
             self.execute(slot, brief, now)?;
             self.executed(slot);
-            // A wavefront that has ended is not in the list any more.
+            // A wavefront that has ended is no longer in the list.
             place -= before - self.by_simd[simd].len();
         }
         Ok(issued != 0)
     }
 
-    /// Notes what has become of a wavefront that executed an instruction.
+    /// Updates the scheduler's view of a wavefront that has executed an instruction.
     fn executed(&mut self, slot: usize) {
         let Some(wave) = &self.waves[slot] else { return };
         let running = &self.groups[wave.group].as_ref().expect("a wavefront belongs to a workgroup").running;
@@ -77,14 +77,14 @@ impl Unit {
         }
     }
 
-    /// Executes an instruction, and says when its wavefront and its unit are free again.
+    /// Executes an instruction and sets when its wavefront and its unit are free again.
     fn execute(&mut self, slot: usize, brief: Brief, now: u64) -> Result<(), Box<ExecError>> {
         let spec = self.spec;
         let wave = self.waves[slot].as_mut().expect("it is about to be stepped");
         let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
         wave.pc = wave.wavefront.pc;
         if brief.special == Special::End && !wave.has_nothing_outstanding() {
-            // Stepped when everything has been answered.
+            // Executed when all accesses have been answered.
             wave.waits = Some(Waits::End);
             return Ok(());
         }
@@ -171,12 +171,14 @@ impl Unit {
     }
 }
 
-/// How many cycles the banks of the local data share are busy with an access: as many as the busiest of them has words.
+/// Number of cycles for which an access occupies the banks of the local data share: the number of words of the busiest
+/// bank.
 fn local_cycles(access: &gcn3::exec::lds::LdsAccess, banks: u32) -> u64 {
     if access.kind == LdsKind::Permute || access.mask == 0 {
         return 1;
     }
-    // A word that several lanes read is read once; each bank serves one word a cycle. The unit serves 32 lanes a cycle.
+    // A word that several lanes read is read once. Each bank serves one word per cycle; the unit serves 32 lanes per
+    // cycle.
     let words = u32::from(access.bytes).div_ceil(4).max(1);
     let mut cycles = 0;
     for half in 0..2 {

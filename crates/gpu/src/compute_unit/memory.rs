@@ -1,4 +1,4 @@
-//! Accesses: from an instruction to requests about lines, and from their answers to registers.
+//! Accesses: from instructions to requests for lines, and from replies to registers.
 
 use super::{
     Completion, Ends, Unit,
@@ -13,18 +13,18 @@ use gcn3::error::ExecError;
 use interconnect::HEADER;
 use mem::{Access, Asid, Block, PhysAddr, Reply, Request, RequestId, Scope, VirtAddr};
 
-/// Requests of one access that can be told apart in the number of a request.
+/// Number of requests of one access that the number of a request can encode.
 const PARTS: u64 = 1 << 16;
 
-/// The number of an access, and which of its requests one is.
+/// The number of the access of a request, and the number of the request within the access.
 fn asked(id: RequestId) -> (usize, usize) {
     ((id.0 / PARTS) as usize, (id.0 % PARTS) as usize)
 }
 
-/// The number of what the dispatcher ordered.
+/// The request number of the dispatcher's orders.
 const DISPATCHER: RequestId = RequestId(u64::MAX);
 
-/// The request by which a cache is told what the dispatcher ordered.
+/// The request that passes a dispatcher's order to a cache.
 pub fn dispatcher_order(access: Access, scope: Scope, page: Option<PhysAddr>) -> Request {
     let (asid, virt) = (Asid::default(), VirtAddr(0));
     Request {
@@ -41,15 +41,15 @@ pub fn dispatcher_order(access: Access, scope: Scope, page: Option<PhysAddr>) ->
     }
 }
 
-/// An access that has not been answered.
+/// A pending access.
 pub struct AccessUnderWay {
     pub wave: usize,
-    /// What an instruction asked for; an order to a cache has nothing to be filled in.
+    /// The access of an instruction; `None` for an order to a cache, which has no result.
     pub op: Option<Op>,
     pub parts: Vec<Part>,
-    /// What each lane asks for; none if each part is asked for as a whole.
+    /// The requests of the lanes; empty if each part is requested as a whole.
     pub asks: Vec<Ask>,
-    /// Requests, or orders, not answered.
+    /// Requests, or orders, without a reply.
     pub left: usize,
     pub flat: bool,
 }
@@ -61,20 +61,20 @@ impl AccessUnderWay {
         if self.asks.is_empty() { whole() } else { self.asks.get(number).copied() }
     }
 
-    /// How many lanes, or lines, a request stands for; an order for one.
+    /// Number of lanes or lines of a request; 1 for an order.
     fn lanes(&self, number: usize) -> u8 {
         self.ask(number).map_or(1, |ask| ask.lanes)
     }
 }
 
-/// A request to be made: one of those of an access.
+/// A request to be sent: one of those of an access.
 pub struct Transaction {
     pub access: usize,
     pub ask: usize,
 }
 
 impl Unit {
-    /// Takes what the caches have answered.
+    /// Processes the replies of the caches.
     pub fn take_answers(&mut self, ends: &Ends, now: u64) -> Result<(), Box<ExecError>> {
         let next = |from: &Inlet<Reply>| if from.is_empty() { None } else { from.try_recv(Lane::Reply) };
         while let Some(reply) = next(&ends.vector.0) {
@@ -100,7 +100,7 @@ impl Unit {
         Ok(())
     }
 
-    /// Whether it answers an order of the dispatcher; the last one is reported.
+    /// Whether it is the reply to an order of the dispatcher. The last of these replies is reported to the dispatcher.
     fn was_ordered(&mut self, reply: &Reply) -> bool {
         if reply.id != DISPATCHER {
             return false;
@@ -112,8 +112,8 @@ impl Unit {
         true
     }
 
-    /// Asks for a line, if one is to be asked for, and makes the next vector access into lines; lanes take a cycle each. Says whether
-    /// there is more in the next cycle.
+    /// Sends the next request, if there is one; otherwise coalesces the next vector access. Each lane of a request
+    /// takes one cycle. Returns whether there is more to send in the next cycle.
     pub fn send(&mut self, ends: &Ends, now: u64) -> Result<bool, Box<ExecError>> {
         if let Some(request) = self.scalar_requests.front() {
             match ends.scalar.1.try_send(Lane::Request, *request, HEADER) {
@@ -144,7 +144,7 @@ impl Unit {
         Ok(!self.transactions.is_empty() && self.lanes_sent_at <= now + 1 || !self.scalar_requests.is_empty())
     }
 
-    /// Makes the oldest vector access into lines, if there are slots for all of them; then its wavefront goes on.
+    /// Splits the oldest vector access into lines, if there are slots for all of them. Its wavefront then continues.
     fn coalesce(&mut self, now: u64) -> Result<(), Box<ExecError>> {
         let (_, number) = *self.coalescing.front().expect("the caller has looked");
         let access = self.accesses[number].as_mut().expect("it is under way");
@@ -175,7 +175,7 @@ impl Unit {
         wave.ready_at = wave.ready_at.max(now + 1);
         self.slots.note(slot, wave);
         if lines == 0 {
-            // No lane takes part.
+            // No lane is active.
             return self.complete(number);
         }
         wave.vector.push_back((number, false));
@@ -185,7 +185,7 @@ impl Unit {
         Ok(())
     }
 
-    /// A scalar access goes to the scalar cache.
+    /// Sends a scalar access to the scalar cache.
     pub fn ask_scalar(&mut self, slot: usize, op: Op) -> Result<(), Box<ExecError>> {
         let group = self.waves[slot].as_ref().expect("it has just been stepped").group;
         let running = &self.groups[group].as_ref().expect("a wavefront belongs to a workgroup").running;
@@ -207,7 +207,7 @@ impl Unit {
         Ok(())
     }
 
-    /// Tells the vector or the scalar cache to forget all it holds.
+    /// Invalidates the whole vector or scalar cache.
     pub fn order(&mut self, slot: usize, scalar: bool) {
         let number = self.under_way(AccessUnderWay {
             wave: slot,
@@ -225,12 +225,12 @@ impl Unit {
         } else {
             wave.vector.push_back((number, false));
             self.lines_under_way += 1;
-            // Behind everything that was asked for before it.
+            // Queued behind all earlier requests.
             self.transactions.push_back(Transaction { access: number, ask: 0 });
         }
     }
 
-    /// Gives an access a number.
+    /// Registers an access and returns its number.
     pub fn under_way(&mut self, access: AccessUnderWay) -> usize {
         match self.free_numbers.pop() {
             Some(number) => {
@@ -273,14 +273,14 @@ impl Unit {
         }
     }
 
-    /// The address space of a wavefront, and the address by which memory knows one of it, if that is known.
+    /// The address space of a wavefront, and the physical address of one of its addresses, if known.
     pub fn locate(&self, slot: usize, address: u64) -> (Asid, Option<PhysAddr>) {
         let group = self.waves[slot].as_ref().and_then(|wave| self.groups[wave.group].as_ref());
         let group = group.expect("a wavefront belongs to a workgroup");
         group.running.map.locate(VirtAddr(address))
     }
 
-    /// An answer has come.
+    /// Handles a reply.
     fn answered(&mut self, reply: &Reply, now: u64) -> Result<(), Box<ExecError>> {
         let (number, ask) = asked(reply.id);
         let access = self.accesses[number].as_mut().expect("what is answered was asked");
@@ -299,7 +299,7 @@ impl Unit {
             return Ok(());
         }
         let wave = self.waves[access.wave].as_mut().expect("a wavefront waits for its accesses");
-        // Numbers are used again while an access that was answered out of turn still stands in the line.
+        // Numbers are reused while an access that was answered out of order is still in the queue.
         match wave.vector.iter_mut().find(|(other, answered)| *other == number && !answered) {
             Some((_, answered)) => {
                 *answered = true;
@@ -324,7 +324,7 @@ impl Unit {
         self.complete(number)
     }
 
-    /// Completes an instruction whose lines have all come.
+    /// Completes an instruction whose lines have all arrived.
     fn complete(&mut self, number: usize) -> Result<(), Box<ExecError>> {
         let access = self.accesses[number].take().expect("it was under way");
         self.free_numbers.push(number);

@@ -1,13 +1,13 @@
-//! A compute unit: SIMDs that take turns, units for each kind of instruction, and paths to three caches.
+//! A compute unit: SIMDs that take turns, a unit for each category of instructions, and paths to three caches.
 //!
-//! One context runs the whole unit, a cycle at a time while there is something to do: answers come in, vector accesses go
-//! out, instructions are issued, code is fetched. `issue.rs` holds the scheduler, `memory.rs` the accesses, `fetch.rs` the
-//! instruction buffers, `account.rs` where each cycle went.
+//! One context runs the whole unit, cycle by cycle while there is work: it takes replies, sends vector accesses, issues
+//! instructions and fetches code. `issue.rs` is the scheduler, `memory.rs` models accesses, `fetch.rs` the instruction
+//! buffers, `account.rs` attributes each cycle to a cause.
 //!
-//! The structure is GCN's: wavefronts belong to a SIMD; each cycle another SIMD may issue one instruction of each category,
-//! the oldest wavefront first. What an instruction does is done when it is issued; its wavefront goes on when the unit
-//! is through with it. Loads write their registers when the bytes have come; `s_waitcnt` is what keeps a program
-//! from reading them earlier, here as there.
+//! The structure is GCN's. Each wavefront belongs to a SIMD. The SIMDs take turns: each cycle one of them may issue one
+//! instruction of each category, the oldest wavefront first. An instruction takes effect when it is issued, and its
+//! wavefront continues when the unit is done with it. Loads write their registers when the bytes arrive; as in the
+//! hardware, `s_waitcnt` keeps a program from reading them earlier.
 
 mod account;
 mod fetch;
@@ -32,49 +32,50 @@ use slots::{NEVER, Slots};
 use std::{collections::VecDeque, sync::Arc};
 use wave::{Wave, Workgroup};
 
-/// From the machine file.
+/// The parameters of a compute unit, from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct ComputeUnitSpec {
     pub simds: usize,
-    /// How many wavefronts a SIMD can hold.
+    /// Number of wavefronts that a SIMD can hold.
     pub waves_per_simd: usize,
     /// Vector registers of a SIMD, scalar registers of the unit, bytes of its local data share.
     pub vgprs: usize,
     pub sgprs: usize,
     pub lds: u64,
-    /// From the issue of an instruction until its unit has it.
+    /// From the issue of an instruction until its unit starts to execute it.
     pub decode: Cycles,
     /// How long a vector instruction occupies its SIMD.
     pub vector: Cycles,
-    /// How long scalar instructions, branches and accesses to the local data share take; each unit takes one a cycle.
+    /// Latency of scalar instructions, branches and accesses to the local data share; each unit accepts one per cycle.
     pub scalar: Cycles,
     pub branch: Cycles,
     pub local: Cycles,
-    /// Banks of the local data share, each a word a cycle.
+    /// Number of banks of the local data share, each of one word per cycle.
     pub local_banks: u32,
-    /// From a vector access to the lines it asks for; after that the wavefront goes on.
+    /// From a vector access to its requests for lines; after that the wavefront continues.
     pub coalesce: Cycles,
     pub coalescer: Coalescer,
-    /// How many lines may be asked for and not answered; where lanes ask for themselves, what these ask for.
+    /// Maximum number of outstanding lines; with uncoalesced lanes, of outstanding lane requests.
     pub line_slots: usize,
-    /// Bytes of code that a wavefront has ready.
+    /// Size of a wavefront's instruction buffer, in bytes.
     pub instruction_buffer: u64,
-    /// Instructions that a wavefront may execute before its kernel counts as endless; none: any number. No property of hardware.
+    /// Maximum number of instructions of a wavefront, to detect endless kernels; `None`: unlimited. Not a property of
+    /// hardware.
     pub limit: Option<u64>,
 }
 
-/// Where what the lanes of a wavefront want of one line becomes one request.
+/// Where the accesses of a wavefront's lanes to one line are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coalescer {
-    /// In the compute unit, of all lanes at once.
+    /// In the compute unit, for all lanes at once.
     Unit,
-    /// In the vector cache: each lane asks for itself, one a cycle, and what waits there for a line gets it together
-    /// (`[giles 3.2.4]`).
+    /// In the vector cache: each lane sends its own request, one per cycle, and requests that wait there for the same
+    /// line are served together (`[giles 3.2.4]`).
     Cache,
 }
 
 impl ComputeUnitSpec {
-    /// How many wavefronts it can hold.
+    /// Number of wavefronts that it can hold.
     pub fn wavefronts(&self) -> usize {
         self.simds * self.waves_per_simd
     }
@@ -87,39 +88,39 @@ pub struct Caches {
     pub code: Wire<Reply, Request>,
 }
 
-/// A kernel with its instructions in short.
+/// A kernel with the timing properties of its instructions.
 pub(crate) struct Running {
     kernel: Kernel,
-    /// What it may touch.
+    /// The memory that it may access.
     map: Arc<AddressMap>,
     briefs: Briefs,
     /// Its number among the launches of its GPU.
     grid: u64,
 }
 
-/// What the dispatcher tells a compute unit.
+/// A command of the dispatcher to a compute unit.
 #[derive(Clone)]
 pub(crate) enum Command {
-    /// A kernel is being launched: cycles without a wavefront are cycles of the launch.
+    /// A kernel is being launched: cycles without a wavefront count as launch cycles.
     Launch,
-    /// From now on its workgroups are dealt, to this unit or to others.
+    /// From now on workgroups of the kernel are dispatched, to this unit or to others.
     Launched,
-    /// Tell the caches, and report when they have done it: with all that they hold, or with a page.
+    /// Pass this order to the caches, for all their contents or for one page, and report when they have completed it.
     Order { access: Access, scope: mem::Scope, page: Option<PhysAddr> },
-    /// Start this workgroup, its wavefronts on these SIMDs.
+    /// Start this workgroup, with its wavefronts on these SIMDs.
     Start { running: Arc<Running>, index: u64, simds: Simds },
 }
 
-/// What a compute unit tells the dispatcher.
+/// A report of a compute unit to the dispatcher.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Completion {
     /// A workgroup has ended.
     Workgroup { grid: u64, index: u64 },
-    /// The caches have done what was ordered.
+    /// The caches have completed the order.
     Order,
 }
 
-/// A wire to the dispatcher: what it carries is nobody else's affair.
+/// A wire to the dispatcher. Its messages are private to this crate.
 pub struct FromDispatcher(pub(crate) Wire<Command, Completion>);
 
 /// The running unit.
@@ -134,46 +135,47 @@ struct Unit {
     groups: Vec<Option<Workgroup>>,
     /// The SIMD that issued last.
     turn: usize,
-    /// When each SIMD's vector unit, and each of the other units, can take another instruction.
+    /// When each SIMD's vector unit, and each of the other units, can accept another instruction.
     vector_free: Vec<u64>,
     unit_free: [u64; Category::COUNT],
-    /// Vector accesses on their way to becoming lines, in order: when, and which.
+    /// Vector accesses in the coalescer, in order: the cycle in which each is ready, and its number.
     coalescing: VecDeque<(u64, usize)>,
     accesses: Vec<Option<AccessUnderWay>>,
     free_numbers: Vec<usize>,
-    /// Lines to be asked for, one a cycle.
+    /// Requests to be sent, one per cycle.
     transactions: VecDeque<Transaction>,
-    /// Scalar requests that did not fit the wire yet.
+    /// Scalar requests that have not been sent because the wire was full.
     scalar_requests: VecDeque<Request>,
-    /// Lines asked for and not answered.
+    /// Outstanding lines.
     lines_under_way: usize,
-    /// The first cycle in which all lanes that have asked have been sent.
+    /// The first cycle in which all lanes of the requests sent so far have been sent.
     lanes_sent_at: u64,
     /// Wavefronts started so far.
     started: u64,
     /// The unit's logical time, in protocols that order accesses by it.
     time: mem::Stamp,
-    /// Where the search for somebody to fetch for goes on.
+    /// Where the round-robin search for a wavefront to fetch for continues.
     fetch_turn: usize,
     account: Account,
     counts: Counts,
-    /// Whether this cycle issued something, whether it sent something or was about to, and whether a wire to a cache was full.
+    /// What happened in this cycle: whether an instruction was issued, whether a request was sent or coalesced, and
+    /// whether a wire to a cache was full.
     issued: bool,
     sent: bool,
     refused: bool,
-    /// To be told to the dispatcher.
+    /// Reports to be sent to the dispatcher.
     completions: Vec<Completion>,
-    /// Caches that have not done what the dispatcher ordered.
+    /// Caches that have not completed the dispatcher's order.
     orders: usize,
     spare: Vec<gcn3::wave::Wavefront>,
 }
 
-/// What counts at a compute unit.
+/// The statistics of a compute unit.
 struct Counts {
     instructions: [Counter; Category::COUNT],
     wave_instructions: Counter,
     wavefronts: Counter,
-    /// Wavefronts that are here, and instructions issued, over time.
+    /// Resident wavefronts and issued instructions, over time.
     resident: Series,
     issued: Series,
     lines: Counter,
@@ -181,17 +183,17 @@ struct Counts {
     line_slots_full_cycles: Counter,
 }
 
-/// When the unit has something to do again.
+/// When the unit has work again.
 enum Next {
     /// In the next cycle.
     Soon,
-    /// In this cycle, unless something happens before.
+    /// In this cycle, or at the next event if that comes earlier.
     At(u64),
-    /// When something happens.
+    /// At the next event.
     Whenever,
 }
 
-/// The ends of the wires as the running unit holds them.
+/// The unit's ends of the wires to its caches.
 struct Ends {
     vector: (Inlet<Reply>, Outlet<Request>),
     scalar: (Inlet<Reply>, Outlet<Request>),
@@ -204,27 +206,27 @@ pub struct ComputeUnit {
     ends: Ends,
     commands: Inlet<Command>,
     completions: Outlet<Completion>,
-    /// Rung when something comes in: one for each thing that the unit can wait for.
+    /// Advanced when something arrives: one for each reason to wait.
     bells: [EventCount; 3],
-    /// Which of them is rung.
+    /// Which of the bells is in use.
     waits: WaitsFor,
-    /// For how many cycles more it tries to send before it waits until there is room.
+    /// Number of cycles for which it retries to send before it waits until there is space.
     patience: u32,
 }
 
-/// What a unit waits for that can do nothing by itself.
+/// What an idle unit waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WaitsFor {
     Work,
-    /// For slots for the lines of a vector access.
+    /// Free slots for the lines of a vector access.
     Slots,
-    /// For room on the wire to one of its caches.
+    /// Space on the wire to one of its caches.
     Room,
 }
 
 impl ComputeUnit {
-    /// Builds compute unit `number` at `scope`. The leader of those who share caches of code and scalars tells these what the
-    /// dispatcher orders; everybody tells its own.
+    /// Builds compute unit `number` at `scope`. Each unit passes the dispatcher's orders to its vector cache. Among the
+    /// units that share a scalar and a code cache, the leader passes the orders to these.
     pub fn new(
         spec: ComputeUnitSpec,
         number: usize,
@@ -315,7 +317,7 @@ impl ComputeUnit {
             let next = if self.patience == 0 { self.unit.idle_until(now) } else { next };
             match next {
                 Next::Soon => cx.pause(1).await,
-                // Reporting took time.
+                // Sending the reports took time, or something has arrived since.
                 _ if cx.now().0 > now || self.bell().count() > seen => {}
                 next => {
                     self.listen(match self.patience {
@@ -337,7 +339,7 @@ impl ComputeUnit {
         }
     }
 
-    /// Tells a report on a run that does not get on what this unit waits for.
+    /// Tells a report on a stuck run what this unit waits for.
     fn explain(&self, cx: &Context) {
         let waves = self.unit.waves.iter().flatten();
         let scalar = waves.clone().filter(|wave| wave.scalar > 0).count();
@@ -357,12 +359,13 @@ impl ComputeUnit {
         }
     }
 
-    /// What rings when something comes in.
+    /// The bell that rings when something arrives.
     fn bell(&self) -> &EventCount {
         &self.bells[self.waits as usize]
     }
 
-    /// From now on, whatever comes in rings the bell of what the unit waits for; so does room in a cache, if it waits for that.
+    /// From now on, arrivals ring the bell for this reason to wait. So does freed space on the wires to caches, if the
+    /// unit waits for that.
     fn listen(&mut self, waits: WaitsFor) {
         let before = std::mem::replace(&mut self.waits, waits);
         if waits == before {
@@ -382,7 +385,7 @@ impl ComputeUnit {
 }
 
 impl Unit {
-    /// One cycle.
+    /// Runs one cycle.
     fn tick(&mut self, ends: &Ends, now: u64) -> Result<Next, Box<ExecError>> {
         self.take_answers(ends, now)?;
         (self.sent, self.refused) = (false, false);
@@ -398,12 +401,12 @@ impl Unit {
         Ok(self.idle_until(now))
     }
 
-    /// Whether a full wire to a cache was all it met in this cycle.
+    /// Whether a full wire to a cache was the only event of this cycle.
     fn finds_no_room(&self) -> bool {
         self.refused && !self.sent && !self.issued
     }
 
-    /// Does what the dispatcher says.
+    /// Carries out a command of the dispatcher.
     async fn obey(&mut self, command: Command, ends: &Ends, now: u64) -> Result<(), String> {
         match command {
             Command::Launch => self.account.launching(true),
@@ -412,13 +415,13 @@ impl Unit {
                 self.start(&running, index, &simds, now)?;
             }
             Command::Order { access, scope, page } => {
-                // One cache is enough to have those below told to write back.
+                // One cache is enough to pass a flush on to the shared caches below.
                 let mut to = vec![&ends.vector.1];
                 if self.leader && (scope < mem::Scope::System || access == Access::Invalidate) {
                     to.extend([&ends.scalar.1, &ends.code.1]);
                 }
                 self.orders = to.len();
-                // What is about a page must not wait behind orders that wait for other pages.
+                // An order for a page must not wait behind orders that wait for other pages.
                 let lane = if page.is_some() { Lane::Coherence } else { Lane::Request };
                 for cache in to {
                     cache.send(lane, memory::dispatcher_order(access, scope, page), HEADER).await;
@@ -428,18 +431,18 @@ impl Unit {
         Ok(())
     }
 
-    /// Whether the next vector access waits for slots for its lines.
+    /// Whether the next vector access waits for line slots.
     fn lacks_slots(&self, now: u64) -> bool {
         let free = self.transactions.is_empty() && self.lanes_sent_at <= now;
         free && self.coalescing.front().is_some_and(|(at, _)| *at <= now)
     }
 
-    /// The first cycle in which something happens by itself.
+    /// The first cycle in which a timed event happens.
     fn idle_until(&self, now: u64) -> Next {
         let ready = self.slots.ready_at.iter().fold(NEVER, |first, ready_at| first.min(*ready_at));
         let sent = Some(self.lanes_sent_at).filter(|_| !self.transactions.is_empty());
         let coalesced = self.coalescing.front().map(|(at, _)| (*at).max(self.lanes_sent_at));
-        // What is due already waits for slots.
+        // An access that is due already waits for line slots.
         let due = sent.into_iter().chain(coalesced).filter(|at| *at > now);
         match due.fold(ready, u64::min) {
             NEVER => Next::Whenever,

@@ -1,4 +1,4 @@
-//! What the scheduler has to know of every wavefront in every cycle, slot by slot and packed: wavefronts themselves are
+//! The state of each wavefront that the scheduler needs in every cycle, packed by slot: wavefronts themselves are
 //! large, and most of them wait.
 
 use super::{
@@ -7,20 +7,20 @@ use super::{
 };
 use crate::category::Category;
 
-/// Of a slot that can't issue, and of one that nobody has.
+/// For a slot that can't issue, and for an empty one.
 pub const NEVER: u64 = u64::MAX;
 
 pub struct Slots {
     /// The first cycle in which the wavefront can issue.
     pub ready_at: Vec<u64>,
-    /// The unit its next instruction goes to.
+    /// The category of its next instruction.
     pub category: Vec<Category>,
-    /// Whether it has the code of that instruction.
+    /// Whether the code of that instruction is buffered.
     pub has_code: Vec<bool>,
-    /// What keeps it from issuing, for the account; and how many are kept by each reason.
+    /// What blocks the wavefront, for the account, and the number of wavefronts blocked by each cause.
     reason: Vec<Option<Reason>>,
     pub kept: [u32; REASONS],
-    /// Slots whose instruction buffer has to be looked at, a bit each.
+    /// Slots whose instruction buffer must be checked, one bit each.
     buffers: Vec<u64>,
 }
 
@@ -36,13 +36,13 @@ impl Slots {
         }
     }
 
-    /// The wavefront of a slot has changed: it was held up, goes on, or has got answers.
+    /// Updates a slot whose wavefront has been blocked, has continued, or has received replies.
     pub fn note(&mut self, slot: usize, wave: &Wave) {
         self.ready_at[slot] = if wave.waits.is_none() { wave.ready_at } else { NEVER };
         self.keep(slot, Some(kept_by(wave)));
     }
 
-    /// Nobody has the slot any more.
+    /// Frees the slot.
     pub fn clear(&mut self, slot: usize) {
         self.ready_at[slot] = NEVER;
         self.keep(slot, None);
@@ -57,7 +57,7 @@ impl Slots {
         }
     }
 
-    /// The instruction buffer of a slot has to be looked at, or need not be before something changes.
+    /// Marks the instruction buffer of a slot as to be checked ([`looked_at`](Self::looked_at) removes the mark).
     pub fn look_at(&mut self, slot: usize) {
         self.buffers[slot / 64] |= 1 << (slot % 64);
     }
@@ -66,7 +66,7 @@ impl Slots {
         self.buffers[slot / 64] &= !(1 << (slot % 64));
     }
 
-    /// The first slot from `from` on whose instruction buffer has to be looked at.
+    /// The first slot from `from` on whose instruction buffer must be checked.
     pub fn buffer(&self, from: usize) -> Option<usize> {
         let mut bits = self.buffers.get(from / 64)? & u64::MAX << (from % 64);
         for word in from / 64.. {
@@ -79,7 +79,7 @@ impl Slots {
     }
 }
 
-/// What keeps a wavefront from issuing.
+/// What blocks a wavefront.
 fn kept_by(wave: &Wave) -> Reason {
     match wave.waits {
         Some(Waits::Count { .. } | Waits::End) if !wave.vector.is_empty() => Reason::VectorMemory,

@@ -1,4 +1,4 @@
-//! Wavefronts and workgroups on a compute unit: when they can start, and what they wait for.
+//! Wavefronts and workgroups on a compute unit: how they start and end, and what they wait for.
 
 use super::{Completion, Running, Unit};
 use gcn3::{
@@ -9,44 +9,44 @@ use gcn3::{
 };
 use std::{collections::VecDeque, sync::Arc};
 
-/// What holds a wavefront up until something happens.
+/// What blocks a wavefront until an event happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Its next instruction has not come.
+    /// The code of its next instruction has not arrived.
     Code,
-    /// Until so many accesses are outstanding at most.
+    /// Waits until at most this many accesses are outstanding.
     Count {
         vector: u8,
         other: u8,
     },
-    /// Its vector access is being made into lines.
+    /// Its vector access is in the coalescer.
     Coalescer,
     Barrier,
-    /// Its accesses must have ended before it can end.
+    /// It ends when its accesses have completed.
     End,
 }
 
 /// A wavefront.
 pub struct Wave {
     pub wavefront: Wavefront,
-    /// Tells it from others that have had its slot.
+    /// A serial number that distinguishes it from earlier wavefronts in its slot.
     pub number: u64,
     pub group: usize,
     pub simd: usize,
     pub waits: Option<Waits>,
     /// The cycle in which its next instruction can be issued.
     pub ready_at: u64,
-    /// Where the instruction stands that was issued last, for reports on errors.
+    /// The address of the last issued instruction, for error messages.
     pub pc: u64,
-    /// Vector accesses in the order of their issue; `true`: it has been answered. They count down in this order.
+    /// Vector accesses in the order of issue, and whether each has been answered. They leave in this order.
     pub vector: VecDeque<(usize, bool)>,
-    /// Scalar accesses that have not been answered.
+    /// Outstanding scalar accesses.
     pub scalar: u32,
-    /// Flat accesses count twice: they might have gone to the local data share.
+    /// Outstanding flat accesses. They count twice, because they might have gone to the local data share.
     pub flat: u32,
-    /// The code it has: from here up to there.
+    /// The buffered code: first address and end (exclusive).
     pub code: (u64, u64),
-    /// The line of code that is under way.
+    /// The requested code line that has not arrived.
     pub fetching: Option<u64>,
     pub kind_of_wait: Busy,
 }
@@ -61,7 +61,7 @@ pub enum Busy {
 }
 
 impl Wave {
-    /// Whether the accesses outstanding are few enough.
+    /// Whether few enough accesses are outstanding.
     pub fn reached(&self, vector: u8, other: u8) -> bool {
         self.vector.len() <= vector.into() && self.scalar + self.flat <= other.into()
     }
@@ -70,8 +70,8 @@ impl Wave {
         self.vector.is_empty() && self.scalar == 0
     }
 
-    /// Whether the instruction at its program counter is there; one may be eight bytes long. Outside of the code there is nothing to wait
-    /// for: it goes on, and fails.
+    /// Whether the instruction at its program counter is buffered; it may be eight bytes long. Also true outside the
+    /// code, where the wavefront must continue in order to fail.
     pub fn has_code(&self, code: &Code) -> bool {
         let pc = self.wavefront.pc;
         self.is_lost(code) || self.code.0 <= pc && (pc + 8).min(code.end()) <= self.code.1
@@ -83,10 +83,10 @@ impl Wave {
     }
 }
 
-/// A workgroup: what its wavefronts share.
+/// A workgroup: the state that its wavefronts share.
 pub struct Workgroup {
     pub running: Arc<Running>,
-    /// Its number in the kernel's grid, and its place there.
+    /// Its number in the kernel's grid, and its position there.
     index: u64,
     pub id: [u32; 3],
     pub shared: Group,
@@ -96,7 +96,7 @@ pub struct Workgroup {
 }
 
 impl Unit {
-    /// Starts a workgroup, its wavefronts on the given SIMDs.
+    /// Starts a workgroup, with its wavefronts on the given SIMDs.
     pub fn start(&mut self, running: &Arc<Running>, index: u64, simds: &[u8], now: u64) -> Result<(), String> {
         let kernel = running.kernel();
         let id = kernel.group_id(index);
@@ -146,7 +146,7 @@ impl Unit {
         Ok(())
     }
 
-    /// A wavefront has ended.
+    /// Removes a wavefront that has ended.
     pub fn end(&mut self, slot: usize, now: u64) {
         let wave = self.waves[slot].take().expect("it has just been looked at");
         self.slots.clear(slot);
@@ -159,7 +159,7 @@ impl Unit {
             self.completions.push(Completion::Workgroup { grid: workgroup.running.grid(), index: workgroup.index });
             self.groups[wave.group] = None;
         } else {
-            // Those at the barrier do not wait for wavefronts that have ended.
+            // The wavefronts at the barrier do not wait for those that have ended.
             self.open_barrier(wave.group, now);
         }
     }
@@ -168,7 +168,7 @@ impl Unit {
         self.counts.resident.set(self.by_simd.iter().map(|slots| slots.len() as u64).sum());
     }
 
-    /// Lets the wavefronts of a workgroup go on if all that are left have come to the barrier.
+    /// Releases the wavefronts of a workgroup if all that are left have reached the barrier.
     pub fn open_barrier(&mut self, group: usize, now: u64) {
         let workgroup = self.groups[group].as_mut().expect("somebody of it is there");
         if workgroup.at_barrier < workgroup.left {
@@ -186,7 +186,7 @@ impl Unit {
         }
     }
 
-    /// An error with its place.
+    /// Adds the location to an error.
     pub fn located(&self, slot: usize, fault: Fault) -> Box<ExecError> {
         let wave = self.waves[slot].as_ref().expect("it has just been stepped");
         let workgroup = self.groups[wave.group].as_ref().expect("a wavefront belongs to a workgroup");
@@ -197,7 +197,7 @@ impl Unit {
     }
 }
 
-/// Puts an item in the first free place; its number.
+/// Puts an item into the first free place and returns its number.
 pub fn put<T>(places: &mut Vec<Option<T>>, item: T) -> usize {
     match places.iter().position(Option::is_none) {
         Some(free) => {

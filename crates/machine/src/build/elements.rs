@@ -1,4 +1,4 @@
-//! A constructor for each kind of element.
+//! Builds each kind of element.
 
 use super::{
     Agents, Observers,
@@ -26,10 +26,10 @@ use protocol::Node;
 use std::{rc::Rc, sync::Arc};
 use vm::{Control, Mmu, MmuPort, Roots, Shootdowns};
 
-/// The program could not be started: nothing is to be run.
+/// The program could not be started, so there is nothing to run.
 pub struct Refused;
 
-/// The ways of an element to those whom it speaks to.
+/// Restricts an element's outgoing wires to the nodes that it sends to.
 pub(super) fn only(mut side: Side<Packet>, speaks_to: Option<&[Node]>) -> Side<Packet> {
     if let Some(speaks_to) = speaks_to {
         side.to.iter_mut().for_each(|(nodes, _)| nodes.retain(|node| speaks_to.contains(node)));
@@ -47,24 +47,24 @@ pub struct Builder<'a> {
     pub stores: &'a [Store],
     stress: Stress,
     pub agents: Option<Agents>,
-    /// What testers know about pages that are moved, and the driver that moves them.
+    /// State of testers whose pages are moved, and the driver that moves them.
     book: Option<Arc<Book>>,
     pub driver: Option<ModelGpus>,
-    /// What cores see of memory, where there are cores.
+    /// The cores' view of memory, if there are cores.
     pub view: Option<Rc<CoresView>>,
     pub translators: Translators,
     /// The command processors of GPUs that have been built.
     pub dispatchers: Vec<CommandProcessor>,
-    /// The front end before them, where a host outside gives it kernels.
+    /// The front end of those GPUs, if a host outside the machine sends it kernels.
     pub front_end: Option<FrontEnd>,
-    /// The pages that the CPU's caches are to give up now.
+    /// Pages that the CPU's caches are currently flushing.
     pub flushed: Rc<super::program::Pages>,
-    /// The program, once it has been started: on cores, or on a host outside.
+    /// The program, once started: on cores, or on a host outside the machine.
     pub running: Option<Running>,
     pub outside: Option<(OutsideProcess, ModelGpus)>,
-    /// By which it takes blocks back from GPUs.
+    /// How that host takes blocks back from GPUs.
     pub claims: Option<(Claims, Scope)>,
-    /// The memory of that host, which channels may stand for.
+    /// The memory of that host, which some channels represent.
     pub host_bytes: Rc<HostMemory>,
 }
 
@@ -145,12 +145,12 @@ impl<'a> Builder<'a> {
         self.stress
     }
 
-    /// The only edge of an element that carries this.
+    /// The only edge of an element that carries this freight.
     pub fn edge(&self, id: Id, freight: Freight) -> EdgeId {
         self.plan.edges_of(id, freight).next().expect("the plan connects it")
     }
 
-    /// What an element asks, in its order.
+    /// The request wires of an element, in order of its edges.
     pub fn asks(&mut self, id: Id) -> Vec<Wire<Reply, Request>> {
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Requests).collect();
         let own = edges.into_iter().filter(|edge| self.plan.edge(*edge).upper == id);
@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
         Some(Reporter::new(observer, journal, scope))
     }
 
-    /// Whom the ways of an element lead to, and its ends of them.
+    /// An element's message wires, with the nodes that each leads to.
     pub fn side(&mut self, id: Id) -> Side<Packet> {
         let mut side = Side { from: Vec::new(), to: Vec::new() };
         let carries = |edge: &EdgeId| matches!(self.plan.edge(*edge).freight, Freight::Messages | Freight::Flushes);
@@ -184,7 +184,7 @@ impl<'a> Builder<'a> {
         side
     }
 
-    /// The ways out of a junction, which those above it use.
+    /// The wires below a junction, which the caches above it share.
     fn shared(&self, junction: Id) -> Vec<(Vec<Node>, engine::Outlet<Packet>)> {
         let below = self.below(junction);
         let ways = below.map(|edge| {
@@ -194,7 +194,7 @@ impl<'a> Builder<'a> {
         ways.collect()
     }
 
-    /// The edges of a relay to those below it.
+    /// The edges from a relay to the elements below it.
     fn below(&self, id: Id) -> impl Iterator<Item = EdgeId> {
         self.plan.edges_of(id, Freight::Messages).filter(move |edge| self.plan.edge(*edge).upper == id)
     }
@@ -235,7 +235,7 @@ impl<'a> Builder<'a> {
         };
         let reports = self.plan.element(id).reports.len();
         let reporter = |number| if reports > 0 { self.reporter(id, number, scope) } else { None };
-        // With logical time it is memory that says what was written when.
+        // With logical time, memory reports which value was written when.
         let observer = if plan.timed { reporter(0) } else { None };
         let first = if plan.timed && self.plan.domains.len() == 1 { None } else { reporter(0) };
         let second = || self.observers.of(id, 1).map(|(observer, _)| observer);
@@ -298,7 +298,7 @@ impl<'a> Builder<'a> {
         scope.serve("deal", |cx| deal(arrivals, dealt_to, cx));
     }
 
-    /// The system agent: what comes from the network is dealt over the channels, and what they send is passed on.
+    /// The system agent: distributes messages from the network over the channels, and forwards their answers.
     fn agent(&mut self, id: Id, scope: &Scope) {
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Messages).collect();
         let (above, below): (Vec<_>, Vec<_>) = edges.into_iter().partition(|edge| self.is_network(*edge, id));
@@ -351,7 +351,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Where commands of a host outside arrive.
+    /// The element that receives commands from a host outside the machine.
     fn host(&mut self, id: Id, scope: &Scope) {
         let (Some(Agents::Host(commands, ended)), Some(front_end)) = (self.agents.take(), self.front_end.take()) else {
             unreachable!("a machine that has a host is built for one")
@@ -367,7 +367,7 @@ impl<'a> Builder<'a> {
         let Some(End::Tester(end)) = self.wires.ends.remove(&(tests, id)) else {
             unreachable!("a tester is told what to do")
         };
-        // A core is two of them.
+        // A core is represented by two testers.
         let scope = match plan.port {
             Port::Data => own.scope("data"),
             Port::Code => own.scope("code"),
@@ -379,7 +379,7 @@ impl<'a> Builder<'a> {
             scope.serve("control", |cx| tester.run(cx));
             return;
         }
-        // Cores reach the host's memory only.
+        // Cores access only the host's memory.
         let everywhere = matches!(plan.port, Port::Unit { .. }) || self.plan.cores.is_none();
         let zones = if everywhere { self.plan.zones.clone() } else { vec![self.plan.zones[0]] };
         let tester = Tester::new((self.stress, plan.port), zones, plan.number, end, wire, &scope);
@@ -393,7 +393,7 @@ impl<'a> Builder<'a> {
         for edge in edges {
             let group = match &self.plan.element(self.plan.edge(edge).lower).what {
                 What::Tester(tester) => tester.group,
-                // The front end leads the CPU's.
+                // The front end leads the group of the CPU.
                 _ => groups.len(),
             };
             groups.resize_with(groups.len().max(group + 1), Vec::new);
@@ -427,7 +427,7 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// A driver that moves the pages of testers at random.
+    /// The driver that moves testers' pages at random.
     fn migrator(
         &mut self,
         conductor: &Conductor,
@@ -442,7 +442,7 @@ impl<'a> Builder<'a> {
         Pages { control, book }
     }
 
-    /// What a driver of testers moves pages with, as the driver of a program would.
+    /// The parts by which a driver of testers moves pages, as those of a program's driver.
     fn driver(
         &mut self,
         conductor: &Conductor,
@@ -465,7 +465,7 @@ impl<'a> Builder<'a> {
         if forgets == Some(Forgotten::Shootdown)
             && let Some((shootdowns, kernel)) = &mut self.translators.shootdowns
         {
-            // It tells no TLB.
+            // A shootdown that reaches no TLB.
             *shootdowns = Rc::new(Shootdowns::new(Vec::new(), &self.translators.roots, &kernel.scope("forgetful")));
         }
         self.take_pages_away(&inside, &front_end, scope);
@@ -473,7 +473,7 @@ impl<'a> Builder<'a> {
         (inside, book)
     }
 
-    /// Puts an MMU on the edges that it guards.
+    /// Inserts an MMU into the edges that it guards.
     fn mmu(&mut self, id: Id, plan: &MmuPlan, scope: &Scope) {
         let below = self.edge(id, Freight::Translations);
         let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
@@ -488,19 +488,19 @@ impl<'a> Builder<'a> {
             ports.push(MmuPort { name: (*name).to_owned(), tlb: plan.tlb, from, to });
             self.wires.asks.insert(*edge, Wire { from: replies, to: top });
         }
-        // Where the tables are far away: what changes there, orders say.
+        // An MMU away from the tables learns of changes by shootdowns only.
         let roots = if plan.at_kernel { self.translators.roots.clone() } else { Roots::default() };
         let mmu = Mmu::new(plan.spec, ports, below, control, &roots, scope);
         scope.serve("control", |cx| mmu.run(cx));
     }
 
-    /// The end of the wire on which an element is told what to forget, if a kernel can change anything.
+    /// The shootdown wire of an element, if a kernel can change translations.
     pub fn control(&mut self, id: Id) -> Option<Control> {
         let edge = self.plan.edges_of(id, Freight::Shootdowns).next()?;
         self.wires.forgets.remove(&edge)
     }
 
-    /// The orders that make the CPU's caches give up what they hold.
+    /// The element that orders the CPU's caches to flush.
     pub fn flusher(&mut self, id: Id) -> Flusher {
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Flushes).collect();
         let slices = edges.into_iter().map(|edge| {

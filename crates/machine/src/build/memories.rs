@@ -1,17 +1,17 @@
-//! The bytes of a machine's memory, as the host sees them: one piece, whatever the channels.
+//! The contents of a machine's memory as the host sees them: one address range, however many channels there are.
 
 use crate::{spec::Machine, zones};
 use dram::Store;
 use interconnect::Reporter;
 use mem::{Block, Frames, Interleave, LINE, LineAddr, PAGE, PhysAddr, Seen, Share};
 
-/// The bytes of every channel.
+/// The contents of every channel.
 pub struct Memories {
     pub stores: Vec<Store>,
     channels: Interleave<usize>,
-    /// The addresses of each.
+    /// The addresses of each channel.
     shares: Vec<Share>,
-    /// How many bytes lie one behind the other in a channel as they do outside.
+    /// Number of bytes that are contiguous both in a channel and in the address range.
     run: u64,
 }
 
@@ -23,8 +23,8 @@ impl Memories {
         Self { stores, channels: zones::deal(&machine.zones), shares, run }
     }
 
-    /// `count` bytes from `address` on, cut where another channel follows: the channel of each piece, where it lies there, and which
-    /// of the bytes it has.
+    /// Splits `count` bytes from `address` on at channel boundaries. Each piece: the channel, the address within it,
+    /// and the range of the bytes.
     fn pieces(&self, address: PhysAddr, count: usize) -> Vec<(usize, PhysAddr, std::ops::Range<usize>)> {
         let (mut pieces, mut done) = (Vec::new(), 0);
         while done < count {
@@ -49,12 +49,12 @@ impl Memories {
         }
     }
 
-    /// All of it as one.
+    /// The contents of all channels as one memory.
     pub fn all(&self) -> Frames {
         let mut memory = Frames::new();
         for (share, store) in self.shares.iter().zip(&self.stores) {
             for (inside, bytes) in store.lock().pieces(self.run) {
-                // Frames are larger than what was written: nothing is brought back that is zero all over.
+                // Frames are larger than the written pieces; pieces that are all zero are skipped.
                 if bytes.iter().any(|byte| *byte != 0) {
                     memory.write(share.outside(inside), bytes);
                 }
@@ -64,8 +64,8 @@ impl Memories {
     }
 }
 
-/// Puts what a process holds in its memory into the channels, and tells the golden image. `place` says where the machine has what
-/// lies at an address, if it has that.
+/// Copies the contents of a process's memory into the channels, and reports them to the golden image. `place` maps an
+/// address of the process to one of the machine, if the machine has it.
 pub fn put(
     process: &mut os::Process,
     stores: &[Store],

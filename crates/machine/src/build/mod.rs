@@ -1,4 +1,4 @@
-//! Makes a model of a plan. Nothing is chosen here: an element is built as the plan says, where it says.
+//! Builds a model from a plan. The builder makes no choices: the plan says what each element is and where it stands.
 
 mod elements;
 mod memories;
@@ -30,19 +30,19 @@ use std::{
     },
 };
 
-/// Who accesses memory.
+/// The elements that access memory.
 pub(crate) enum Agents {
-    /// Compute units; the host at the other end of these gives them work.
+    /// Compute units that execute the kernels sent over these channels by a host.
     Host(Receiver<Command>, Sender<Ended>),
-    /// Testers in the places of those who ask.
+    /// Testers in place of all requesters.
     Testers(Stress),
-    /// Testers whose pages a driver moves, which may be one that forgets something.
+    /// Testers whose pages a driver moves; for tests, the driver may omit one step.
     PagedTesters(Stress, Option<stress::Forgotten>),
-    /// Testers, and a driver that has one page migrate; when its parts were over is left here.
+    /// Testers, and a driver that migrates one page; the time of each step is stored here.
     Migration(Arc<Mutex<stress::Migrated>>),
-    /// The same; one passes a message to another, and what that reads is left here.
+    /// Testers of which one passes a message to another; the value that the other reads is stored here.
     Writer(Arc<AtomicU8>),
-    /// The same; they read streams of lines, and how long each stream took is left here.
+    /// Testers that read streams of lines; the duration of each stream is stored here.
     Streams(Vec<stress::Stream>, Arc<Mutex<Vec<Time>>>),
     /// Compute units, and cores that run a program.
     Program(Start),
@@ -59,13 +59,13 @@ impl Agents {
     }
 }
 
-/// The golden image's readers: a number for each element that reports.
+/// The reporters of the golden image: a number for each element that reports.
 #[derive(Clone, Default)]
 struct Observers {
     journal: Option<Journal<Observation>>,
-    /// The number of the first report of each element.
+    /// Number of the first report of each element.
     first: Vec<u32>,
-    /// The element that answers a load with a wrong byte, in a test of the check.
+    /// For tests of the checker: the element that answers a load with a wrong byte.
     broken: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Observers {
         Self { journal: check.then(Journal::default), first, broken }
     }
 
-    /// The n-th report of an element, and where it goes.
+    /// The n-th report of an element, and the journal that receives it.
     fn of(&self, id: crate::plan::Id, number: u32) -> Option<(Observer, &Journal<Observation>)> {
         Some((Observer(self.first[id.0] + number), self.journal.as_ref()?))
     }
@@ -109,7 +109,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         Agents::Migration(_) => Some(Arc::new(stress::Book::new(Stress::NOTHING, machine))),
         _ => None,
     };
-    // Whoever leads is in the first partition.
+    // The leader of all others is in the first partition.
     let mut agents = Some(agents);
     let mut parts: BTreeMap<usize, Vec<crate::plan::Id>> = BTreeMap::new();
     for (number, element) in plan.elements.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A host outside of the machine that executes a program, and its DMA engine.
+//! Builds a host outside the machine that executes a program, and its DMA engine.
 
 use super::{
     Agents,
@@ -22,7 +22,7 @@ use protocol::Node;
 use std::{rc::Rc, sync::Arc};
 
 impl Builder<'_> {
-    /// Starts the process: what its devices have in memory goes into the channels.
+    /// Starts the process and copies the devices' memory contents into the channels.
     pub(super) fn outside(&mut self, id: Id, gpus: GpusSpec, scope: &Scope) -> Result<(), Refused> {
         let (Some(Agents::Program(start)), Some(front_end)) = (self.agents.take(), self.front_end.take()) else {
             unreachable!("a machine that has a program is built for one")
@@ -50,7 +50,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Pages may be taken away from these GPUs, if anything can make them forget where they were.
+    /// Enables page recalls from these GPUs, if the machine has TLBs with shootdowns.
     pub(super) fn take_pages_away(&self, gpus: &ModelGpus, front_end: &FrontEnd, scope: &Scope) {
         if let Some((shootdowns, kernel)) = &self.translators.shootdowns {
             let caches = CacheRecall::new(gpus, front_end.clone(), scope);

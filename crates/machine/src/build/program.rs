@@ -1,4 +1,4 @@
-//! The cores, the program that runs on them, and the front end of the GPUs that its driver uses.
+//! Builds the cores, the program that runs on them, and the front end of the GPUs that its driver uses.
 
 use super::{
     Agents,
@@ -22,7 +22,7 @@ use protocol::{Kind, Msg, Node};
 use rustc_hash::FxHashSet;
 use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
 
-/// A program that has been started, as the elements around it need it.
+/// A program that has been started, for the elements connected to it.
 pub struct Running {
     software: Software,
     inside: ModelGpus,
@@ -30,7 +30,7 @@ pub struct Running {
 }
 
 impl Builder<'_> {
-    /// Starts the process: what it has in memory goes into the channels.
+    /// Starts the process and copies its memory contents into the channels.
     pub(super) fn program(&mut self, id: Id, plan: &ProgramPlan, scope: &Scope) -> Result<(), Refused> {
         let Some(Agents::Program(start)) = self.agents.take() else {
             unreachable!("a machine that has a program is built for one")
@@ -90,7 +90,7 @@ impl Builder<'_> {
         scope.serve("control", |cx| engine.run(cx));
     }
 
-    /// A DMA engine's way to memory past all caches.
+    /// A DMA engine's access to memory past all caches.
     pub(super) fn direct(&mut self, id: Id, homes: &Interleave<Node>, tells: Tells, scope: &Scope) {
         let edge = self.edge(id, Freight::Requests);
         let asked = self.wires.asked.remove(&edge).expect("both ends of every edge are in place");
@@ -124,7 +124,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The command processors of GPUs: those of this partition themselves, of others by the wires that lead to them.
+    /// The command processors of GPUs: those of this partition directly, those of other partitions through links.
     fn command_processors(&mut self, id: Id, scope: &Scope) -> Vec<CommandProcessor> {
         let mut here = std::mem::take(&mut self.dispatchers).into_iter();
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Commands).collect();
@@ -139,7 +139,7 @@ impl Builder<'_> {
         processors.collect()
     }
 
-    /// A tester in the front end's place.
+    /// A tester in place of the front end.
     fn tester_front_end(&mut self, id: Id, flusher: Flusher, scope: &Scope) {
         let tests = self.edge(id, Freight::Tests);
         let Some(End::Tester(end)) = self.wires.ends.remove(&(tests, id)) else {
@@ -151,7 +151,7 @@ impl Builder<'_> {
     }
 }
 
-/// Pages that the CPU's caches are to give up. Looked up, never walked.
+/// Pages that the CPU's caches have to flush. Never iterated.
 #[derive(Default)]
 pub struct Pages(RefCell<FxHashSet<PhysAddr>>);
 
@@ -161,7 +161,7 @@ impl Pages {
     }
 }
 
-/// Has the CPU's caches give up all they hold of some pages: those above the last-level cache are told by it.
+/// Makes the CPU's caches flush some pages. The last-level cache recalls the lines from the caches above it.
 pub struct Flusher {
     pub slices: Vec<(Node, Wire<Packet, Packet>)>,
     pub pages: Rc<Pages>,

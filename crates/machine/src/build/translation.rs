@@ -1,12 +1,12 @@
-//! Who finds pages, and how those who translate hear that tables have changed.
+//! Builds page walkers, MMUs and TLBs, and the shootdowns that tell them of changed tables.
 //!
 //! ```text
 //! core ---- mmu ---- l1d             cu ---- mmu ---- l1v
 //!            |        |                       |
 //!         walkers ----'                       '=== iommu (at the hub) ---- l1d, l2 of its own on the network
 //! ```
-//! Answers of caches go straight back. The kernel's [`Shooter`] tells walkers first, then MMUs, and the kernel is not left
-//! before all have forgotten.
+//! Answers of caches bypass the MMU. The kernel's [`Shooter`] sends shootdowns to walkers first, then to shared TLBs,
+//! then to MMUs. The kernel is left only after all have acknowledged.
 
 use super::elements::Builder;
 use crate::{
@@ -27,7 +27,7 @@ use vm::{
     SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
 };
 
-/// One end of a link between one who translates and one who is asked, or who is told what to forget.
+/// One end of a link that carries translation requests, or shootdowns.
 pub enum TranslationEnds {
     Ask(LinkSender<Translate>, LinkReceiver<Translated>),
     Asked(LinkReceiver<Translate>, LinkSender<Translated>),
@@ -35,7 +35,7 @@ pub enum TranslationEnds {
     Forget(LinkReceiver<Shootdown>, LinkSender<Forgotten>),
 }
 
-/// The upper end of such a link, and the lower one.
+/// The upper and the lower end of such a link.
 pub fn translation_link(
     model: &mut Model,
     name: &str,
@@ -53,16 +53,16 @@ pub fn translation_link(
     }
 }
 
-/// What those who translate in a partition share.
+/// State that the translating elements of a partition share.
 #[derive(Default)]
 pub struct Translators {
     pub roots: Roots,
-    /// Who makes them forget, until the kernel has it.
+    /// The sender of shootdowns, until the kernel takes it.
     pub shooter: Option<Rc<Shooter>>,
-    /// How all are made to forget, and where; and the tables that a driver keeps.
+    /// Sends shootdowns to all elements, and its scope; `tables`: the page tables that a driver keeps.
     pub shootdowns: Option<(Rc<Shootdowns>, Scope)>,
     pub tables: DriverTables,
-    /// The forward-backward table, which its element and the IOMMU share.
+    /// The forward-backward table, shared by its element and the IOMMU.
     pub fbt: Option<FbtTables>,
 }
 
@@ -120,7 +120,7 @@ impl Builder<'_> {
         scope.serve("control", |cx| tlb.run(cx));
     }
 
-    /// Who makes all of them forget: those whom others ask before the others.
+    /// Builds the sender of shootdowns. Elements that serve others' misses come in earlier stages.
     pub(super) fn shooter(&mut self, id: Id, scope: &Scope) {
         let mut stages: [Vec<Wire<Forgotten, Shootdown>>; 3] = Default::default();
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Shootdowns).collect();
@@ -141,7 +141,7 @@ impl Builder<'_> {
         self.translators.shooter = Some(shooter);
     }
 }
-/// Has everybody forget what the kernel has changed.
+/// Sends shootdowns for the kernel's page table changes.
 pub struct Shooter {
     roots: Roots,
     work: EventCount,
@@ -155,14 +155,14 @@ impl Shooter {
         Rc::new(Self { roots: roots.clone(), work, ranges: RefCell::default(), software: OnceCell::new() })
     }
 
-    /// The kernel to obey. Its tables are those of the first address space.
+    /// Sets the kernel to serve. Its tables are those of the first address space.
     pub fn obey(self: &Rc<Self>, software: &Software) {
         assert!(self.software.set(software.known()).is_ok(), "a machine has one process");
         self.roots.set(Asid::default(), software.with_process(|process| process.space.root()));
         software.set_translations(Rc::clone(self) as Rc<dyn Translations>);
     }
 
-    /// `all`: those whom others ask in stages before these.
+    /// Serves shootdowns, in the stages of `all`.
     pub async fn run(self: Rc<Self>, all: Rc<Shootdowns>, _: Context) {
         loop {
             let seen = self.work.count();
@@ -194,7 +194,7 @@ impl Translations for Shooter {
     }
 }
 
-/// What has to be forgotten for ranges of addresses.
+/// The shootdowns for these address ranges.
 fn orders_for(ranges: &[(u64, u64)]) -> Vec<Shootdown> {
     let asid = Asid::default();
     let Bytes(page) = PageSize::Small.bytes();

@@ -1,9 +1,10 @@
-//! What cores see of memory.
+//! The cores' view of memory.
 //!
-//! Cores run ahead: a load takes its value when it is fetched, from the image of memory that all cores share. That image is what
-//! the caches of cores hold, and what memory holds of other lines; stores change it when a first-level cache performs them. A line that
-//! the GPU may write is away: who loads from it waits until it has come back, and brings the bytes of then. Where the GPU writes to
-//! memory past the CPU's caches, the image of a line changes with memory only if these do not hold it: a flush that was forgotten shows.
+//! Cores run ahead: a load takes its value at fetch, from an image of memory that all cores share. The image holds what
+//! the cores' caches hold, and memory's contents for other lines. A store changes it when a first-level cache performs
+//! the store. A line that the GPU may write is *away*: a load from it waits until the line has returned, and takes the
+//! returned bytes. If the GPU writes to memory past the CPU's caches, such a write changes the image only of lines that
+//! these caches do not hold, so a missing flush has a visible effect.
 
 use crate::{plan, program::Software};
 use cache::{LineWatcher, Watcher};
@@ -17,13 +18,13 @@ use std::{
 };
 
 pub struct CoresView {
-    /// Lines that the GPU may write, or whose bytes are on their way from it. Looked up, never walked.
+    /// Lines that the GPU may write, or whose bytes are in flight from it. Never iterated.
     away: Rc<RefCell<FxHashSet<LineAddr>>>,
     /// The process, once there is one.
     software: OnceCell<Software>,
-    /// Lines that the last-level cache knows of, where the GPU writes to memory past it.
+    /// Lines held at or above the last-level cache, if the GPU writes to memory past it. Never iterated.
     held: Option<RefCell<FxHashSet<LineAddr>>>,
-    /// Where a directory stands, and the GPU's caches among those it knows.
+    /// The directory's place, and the GPU's caches among its sharers.
     me: Node,
     below: Node,
     above: Roster,
@@ -37,18 +38,18 @@ impl CoresView {
         Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, me, below, above, gpus })
     }
 
-    /// From now on there is somebody to see.
+    /// Connects the view to the process.
     pub fn open(&self, software: Software) {
         assert!(self.software.set(software).is_ok(), "a machine has one process");
     }
 
-    /// For the process: where the newest bytes of a line are.
+    /// Tells the process where the newest bytes of a line are.
     pub fn look(&self) -> Look {
         let away = Rc::clone(&self.away);
         Box::new(move |line| if away.borrow().contains(&line) { Sight::Away } else { Sight::Own })
     }
 
-    /// For a core's data cache: stores that it performs.
+    /// Observer of a core's data cache, for the stores that it performs.
     pub fn of_stores(self: &Rc<Self>, core: usize) -> Watcher {
         let view = Rc::clone(self);
         Rc::new(move |id, line, data| {
@@ -58,7 +59,7 @@ impl CoresView {
         })
     }
 
-    /// For the first cache of a DMA engine, whose stores are nobody's on a core.
+    /// Observer of a DMA engine's first cache, for stores that belong to no core.
     pub fn of_transfers(self: &Rc<Self>) -> Watcher {
         let view = Rc::clone(self);
         Rc::new(move |_, line, data| {
@@ -68,7 +69,7 @@ impl CoresView {
         })
     }
 
-    /// For a slice of the last-level cache: who may write a line now.
+    /// Observer of a slice of the last-level cache, for the caches that may write a line.
     pub fn of_directory(self: &Rc<Self>) -> LineWatcher {
         let view = Rc::clone(self);
         Rc::new(move |msg, line, at_rest| {
@@ -87,7 +88,7 @@ impl CoresView {
         })
     }
 
-    /// For a core's second-level cache: lines that come straight from the GPU.
+    /// Observer of a core's second-level cache, for lines that come directly from the GPU.
     pub fn of_core_l2(self: &Rc<Self>) -> LineWatcher {
         let view = Rc::clone(self);
         Rc::new(move |msg, line, _| {
@@ -97,7 +98,7 @@ impl CoresView {
         })
     }
 
-    /// What the last-level cache knows of a line, where the GPU writes past it.
+    /// Tracks whether the last-level cache holds a line, if the GPU writes past it.
     fn holds(&self, held: &RefCell<FxHashSet<LineAddr>>, msg: &Msg<LINE>, line: &Line<LINE>) {
         if line.state == Controller::<LINE>::table(&directory::L3).initial() {
             held.borrow_mut().remove(&msg.line);
@@ -111,7 +112,7 @@ impl CoresView {
         }
     }
 
-    /// For memory: what the GPU writes past the last-level cache.
+    /// Observer of memory, for the GPU's writes past the last-level cache.
     pub fn of_memory(self: &Rc<Self>) -> dram::Watcher {
         let view = Rc::clone(self);
         Rc::new(move |line, data| {
@@ -123,7 +124,7 @@ impl CoresView {
         })
     }
 
-    /// A line that was away has come.
+    /// A line that was away has returned.
     fn came(&self, address: LineAddr, line: &Line<LINE>) {
         if self.away.borrow_mut().remove(&address)
             && let Some(software) = self.software.get()

@@ -1,5 +1,5 @@
-//! The wires of a plan: links are declared for the whole model, and their ends taken to the partitions that they belong to; ports
-//! are made where both their ends are.
+//! The wires of a plan. Links are declared for the whole model and their ends moved to their partitions; ports are
+//! created in the partition that holds both ends.
 
 use crate::{
     build::translation::{TranslationEnds, translation_link},
@@ -14,7 +14,7 @@ use mem::{Reply, Request};
 use std::collections::BTreeMap;
 use vm::{Forgotten, Shootdown, Translate, Translated};
 
-/// One end of an edge that is a link, on its way to its partition.
+/// One end of a link, on its way to its partition.
 pub enum End {
     Messages(LinkSender<Packet>, LinkReceiver<Packet>),
     Doorbell(doorbell::HostEnd),
@@ -28,7 +28,7 @@ pub enum End {
     DmaPort(LinkSender<FromChannel>, LinkReceiver<ToChannel>),
 }
 
-/// The ends of links, by edge and by whose end it is.
+/// The ends of links, by edge and by the element at that end.
 pub type Ends = BTreeMap<(EdgeId, Id), End>;
 
 /// Declares the links of a plan.
@@ -72,7 +72,7 @@ pub fn declare(plan: &Plan, model: &mut Model) -> Ends {
     ends
 }
 
-/// The wires of a partition, each to be taken by the element at its end.
+/// The wires of a partition; the element at each end takes its own.
 #[derive(Default)]
 pub struct Wires {
     pub messages: BTreeMap<(EdgeId, Id), Wire<Packet, Packet>>,
@@ -82,15 +82,15 @@ pub struct Wires {
     pub translated: BTreeMap<EdgeId, Wire<Translate, Translated>>,
     pub shoots: BTreeMap<EdgeId, Wire<Forgotten, Shootdown>>,
     pub forgets: BTreeMap<EdgeId, Wire<Shootdown, Forgotten>>,
-    /// What arrives for a cache that shares its ways out, and where that is dealt from.
+    /// Incoming messages of a cache behind a junction; `deals`: the junction's end of that wire.
     pub arrivals: BTreeMap<EdgeId, Inlet<Packet>>,
     pub deals: BTreeMap<EdgeId, Outlet<Packet>>,
-    /// Ends of links that their elements put in place themselves.
+    /// Ends of links that their elements install themselves.
     pub ends: Ends,
 }
 
 impl Wires {
-    /// Makes the ports of a partition, and puts the ends of its links in place.
+    /// Creates the ports of a partition, and installs the ends of its links.
     pub fn place(plan: &Plan, part: usize, mut ends: Ends, scopes: &Scopes<'_>) -> Self {
         let mut wires = Self::default();
         for (number, edge) in plan.edges.iter().enumerate() {
@@ -180,7 +180,7 @@ impl Wires {
     }
 }
 
-/// A way of a port, as its sender calls it.
+/// One direction of a port, with the sender's name for it.
 type Named<'a> = (&'a str, PortSpec);
 
 fn pair<Down: 'static, Up: 'static>(

@@ -1,9 +1,9 @@
-//! Keys without effect: those that another key makes idle, such as `memory.dram.ranks` where `memory.kind` is "fixed".
+//! Keys without effect, such as `memory.dram.ranks` where `memory.kind` is "fixed".
 //!
-//! The code that reads a section knows which of its keys count and says which don't, with the reason ([`File::idle`],
-//! [`File::idle_section`]). A key that a person wrote for this machine and that does nothing is a mistake. It is none if it comes
-//! from a part, which serves many machines, or if the cause was said later: who extends a machine or changes a key need
-//! not take back what that makes idle.
+//! The code that reads a section knows which of its keys are used and records the others with a reason ([`File::idle`],
+//! [`File::idle_section`]). A key that a person wrote for this machine and that has no effect is a mistake. It is not a
+//! mistake if it comes from a part, which serves many machines, or if the key that makes it idle was set in a later
+//! file: a file that extends a machine need not remove the keys that it makes idle.
 
 use super::{File, Kind, Layer, MachineError, join};
 use serde::de::DeserializeOwned;
@@ -12,29 +12,29 @@ use toml::{Table, Value};
 /// Why a key has no effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Because {
-    /// The key, or the section, that is the cause.
+    /// The key or section that is the cause.
     cause: String,
     reason: String,
 }
 
 impl Because {
-    /// `cause` is a key or section; `reason` says what it is, and what would give the others an effect.
+    /// `cause` is a key or section; `reason` says what it is, and which change would give the idle keys an effect.
     pub(crate) fn new(cause: &str, reason: impl Into<String>) -> Self {
         Self { cause: cause.to_owned(), reason: reason.into() }
     }
 
-    /// The key `cause` has this value, and one of `others` would give an effect.
+    /// The key `cause` has this value; one of the values `others` would give the idle keys an effect.
     pub(crate) fn value(cause: &str, value: &str, others: &[&str]) -> Self {
         Self::new(cause, format!("{cause} is \"{value}\"; set {cause} to {}", others.join(", ")))
     }
 }
 
-/// A key that a person wrote for a machine on which it does nothing.
+/// A key that a person wrote for a machine on which it has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idle {
-    /// Its whole path.
+    /// The key's full path.
     pub key: String,
-    /// Whether it is a change of the command line.
+    /// Whether it was set on the command line.
     pub change: bool,
     pub error: MachineError,
 }
@@ -42,7 +42,7 @@ pub struct Idle {
 /// A key or a section without effect.
 pub(super) struct Idleness {
     path: String,
-    /// Keys of the section that do have one.
+    /// Keys of the section that do have an effect.
     except: &'static [&'static str],
     why: Because,
 }
@@ -56,18 +56,19 @@ impl Idleness {
 }
 
 impl File {
-    /// The key or section at `path` has no effect on this machine. A section that is read after this need not have the key, if it is
-    /// a number.
+    /// Records that the key or section at `path` has no effect on this machine. A section that is read later may omit
+    /// the key if its value is a number.
     pub(crate) fn idle(&mut self, path: &str, why: &Because) {
         self.idle_but(path, &[], why);
     }
 
-    /// No key of the section has an effect but these.
+    /// Records that no key of the section has an effect except these.
     pub(crate) fn idle_but(&mut self, path: &str, except: &'static [&'static str], why: &Because) {
         self.idle.push(Idleness { path: path.to_owned(), except, why: why.clone() });
     }
 
-    /// The same for a section whose keys are known: they must be right all the same, but need not be there.
+    /// Variant of [`File::idle`] for a section of a known type: its keys may be missing, but those present must be
+    /// valid.
     pub(crate) fn idle_section<T: DeserializeOwned>(&mut self, path: &str, why: &Because) -> Result<(), MachineError> {
         if self.has(path) {
             self.lenient::<T>(path)?;
@@ -76,14 +77,14 @@ impl File {
         Ok(())
     }
 
-    /// Keys that were written for this machine and have no effect; complete once it has been read.
+    /// Keys that were written for this machine and have no effect; complete after the machine has been read.
     pub fn without_effect(&self) -> Vec<Idle> {
         let mut found = Vec::new();
         keys(&self.table, "", &mut |path| {
             let layer = self.layers.iter().rev().find(|layer| layer.line(path).is_some());
             found.extend(layer.and_then(|layer| self.idle_in(layer, path, path)));
         });
-        // A part of a section without effect.
+        // A section without effect may also name a part.
         for layer in &self.layers {
             let parts = layer.sections_with_parts();
             found.extend(parts.filter_map(|section| self.idle_in(layer, section, &join(section, "part"))));
@@ -91,7 +92,7 @@ impl File {
         found
     }
 
-    /// Whether the key that a layer says should not stand there because `path` has no effect.
+    /// The mistake of setting `key` in this layer, if `path` has no effect and the layer is not excused.
     fn idle_in(&self, layer: &Layer, path: &str, key: &str) -> Option<Idle> {
         let why = self.idle_because(path)?;
         if layer.kind == Kind::Part || layer.rank < self.rank_of(&why.cause) {
@@ -103,7 +104,7 @@ impl File {
         Some(Idle { key: key.to_owned(), change: layer.kind == Kind::Change, error })
     }
 
-    /// Why a key has no effect, if it has none.
+    /// Why a key has no effect; `None` if it has one.
     pub(crate) fn no_effect(&self, path: &str) -> Option<&str> {
         self.idle_because(path).map(|why| why.reason.as_str())
     }
@@ -112,13 +113,13 @@ impl File {
         self.idle.iter().find(|idle| idle.covers(path)).map(|idle| &idle.why)
     }
 
-    /// Which file decided about a cause: the last that says a key, the first that has a section.
+    /// Rank of the file that decided the cause: the last that sets a key, or the first that has a section.
     fn rank_of(&self, cause: &str) -> usize {
         let mut ranks = self.layers.iter().filter(|layer| layer.line(cause).is_some()).map(|layer| layer.rank);
         if self.has(cause) { ranks.next() } else { ranks.next_back() }.unwrap_or(0)
     }
 
-    /// A section without the keys that have no effect, nor sections that are empty without them.
+    /// The section without idle keys and without subsections that become empty.
     pub(super) fn effective(&self, table: &Table, at: &str) -> Table {
         let mut kept = Table::new();
         for (key, value) in table {

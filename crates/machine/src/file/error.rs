@@ -1,8 +1,8 @@
-//! What can be wrong with a machine file, and the nearest name to one that does not exist.
+//! Errors in machine files, and the search for the nearest existing name.
 
 use thiserror::Error;
 
-/// A machine can't be had.
+/// Why a machine can't be loaded.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum MachineError {
     #[error("there is no machine '{name}'{}; machines: {}, or the path of a file", meant(.nearest), .known.join(", "))]
@@ -26,13 +26,13 @@ pub(crate) fn did_you_mean(wrong: &str, names: &[&str]) -> String {
     meant(&nearest(wrong, names).map(str::to_owned))
 }
 
-/// The name most like `wrong`, if one is like it at all.
+/// The name nearest to `wrong`, if one is near enough.
 pub(crate) fn nearest<'a>(wrong: &str, names: &[&'a str]) -> Option<&'a str> {
     let best = names.iter().map(|name| (distance(wrong, name), *name)).min()?;
     (best.0 <= wrong.len().max(3) / 2).then_some(best.1)
 }
 
-/// How many letters must be changed, added or left out.
+/// Edit distance: letters to change, add or remove.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

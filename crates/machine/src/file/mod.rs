@@ -1,9 +1,9 @@
-//! Machine files: made from parts, laid over each other, changed by `--set`, and read section by section.
+//! Machine files: built from parts, layered over each other, changed by `--set`, and read section by section.
 //!
-//! Three things can be under the keys of a section, each winning over those before it: what the file extends, the part that
-//! the section names (`part = "r9nano"`), and the file's own keys. The changes of the command line are laid over all files as
-//! one more. What is wrong is told with the place where it stands, and if a name is wrong, with the nearest one that would be
-//! right. Keys that have no effect on the machine are told too (see [`effect`]).
+//! A section's keys come from three sources, each overriding the ones before: the machine that the file extends, the
+//! part that the section names (`part = "r9nano"`), and the file's own keys. Changes on the command line form the last
+//! layer. Errors say where the mistake stands and, for a wrong name, the nearest valid one. Keys without effect are
+//! reported as well (see [`effect`]).
 
 mod effect;
 mod error;
@@ -26,13 +26,13 @@ use std::{
 };
 use toml::{Table, Value};
 
-/// A machine as its files and `--set` say, not yet read.
+/// The layers of a machine's files and `--set` options, before the machine is read from them.
 pub struct File {
     pub name: String,
     pub(crate) table: Table,
-    /// Later ones win.
+    /// Later layers override earlier ones.
     pub(crate) layers: Vec<Layer>,
-    /// Machine files laid so far.
+    /// Number of machine files added so far.
     rank: usize,
     /// Sections that have been read.
     read: BTreeSet<String>,
@@ -41,7 +41,7 @@ pub struct File {
 }
 
 impl File {
-    /// A machine that comes with cohesim by its name, or one in a file, with `changes` such as `gpu.l2.size=4MiB`.
+    /// Loads a shipped machine by name, or a machine from a file, with `changes` such as `gpu.l2.size=4MiB`.
     pub fn load(name: &str, changes: &[String]) -> Result<Self, MachineError> {
         let mut file = Self {
             name: name.to_owned(),
@@ -61,10 +61,10 @@ impl File {
         Ok(file)
     }
 
-    /// Lays a machine file over the machines that it extends.
+    /// Adds a machine file as a layer over the machines that it extends.
     fn machine(&mut self, name: &str, extending: &mut Vec<PathBuf>) -> Result<(), MachineError> {
         let (text, path) = shipped::machine(name)?;
-        // A file may be named in many ways.
+        // One file can have several names.
         let file = path.and_then(|path| path.canonicalize().ok()).unwrap_or_else(|| PathBuf::from(name));
         if extending.contains(&file) {
             return Err(MachineError::Circle { name: name.to_owned() });
@@ -75,7 +75,7 @@ impl File {
         let mut source = Source::parse(layer, folder)?;
         match source.table.remove("extends") {
             Some(Value::String(base)) => {
-                // A path may be relative to the file, as those of parts are, or to the folder in which the command was given.
+                // A path is relative to the file, as with parts, or to the current folder of the command.
                 let beside: PathBuf = source.folder.join(&base).components().collect();
                 let is_path = base.contains('/') || base.ends_with(".toml");
                 let base = if is_path && beside.exists() { beside.display().to_string() } else { base };
@@ -92,8 +92,8 @@ impl File {
         self.lay(source, "", &mut Vec::new())
     }
 
-    /// Lays keys over the section `at`: first the parts that they name, those of outer sections first, then the keys themselves.
-    /// `within` are the parts that this one stands in.
+    /// Adds keys over the section `at`: first the parts that they name, outer sections first, then the keys themselves.
+    /// `within` are the parts that enclose this one.
     fn lay(&mut self, mut source: Source, at: &str, within: &mut Vec<PathBuf>) -> Result<(), MachineError> {
         let mut table = std::mem::take(&mut source.table);
         self.lay_parts(&mut table, &source, at, within)?;
@@ -133,7 +133,7 @@ impl File {
         Ok(())
     }
 
-    /// The part of that name for the section `at`, and the file it is: one that comes with cohesim, or the path of one.
+    /// The part of this name for the section `at`, and its file: a shipped part, or a path.
     fn part(&self, name: &Value, source: &Source, at: &str) -> Result<(Source, PathBuf), MachineError> {
         let place = join(at, "part");
         if at.is_empty() {
@@ -167,8 +167,8 @@ impl File {
         Ok((part, path))
     }
 
-    /// The machine with everything it extends, its parts and every change, as a file of its own; without the keys that have no
-    /// effect, once it has been read.
+    /// The complete machine as one file: with everything it extends, its parts and every change. After the machine has
+    /// been read, keys without effect are left out.
     pub fn resolved(&self) -> String {
         let table = self.effective(&self.table, "");
         toml::to_string_pretty(&table).expect("what was read from TOML can be written as TOML")
@@ -183,7 +183,7 @@ fn listed(known: &[&str]) -> String {
     if known.is_empty() { String::new() } else { format!("; parts for it: {}", known.join(", ")) }
 }
 
-/// What is said about a part that does not exist, or is one for another section.
+/// The error message for a part that does not exist or belongs to another section.
 fn no_part(name: &str, at: &str, section: &str, known: &[&str]) -> String {
     let elsewhere: Vec<String> =
         shipped_parts().filter(|(_, part)| *part == name).map(|(of, _)| format!("[{of}]")).collect();
@@ -199,7 +199,7 @@ fn no_part(name: &str, at: &str, section: &str, known: &[&str]) -> String {
     format!("[{at}] part: there is no part '{name}' for [{at}]{hint}{list}")
 }
 
-/// Lays `over` over `table`, the section `at`, section by section.
+/// Merges `over` into `table`, the section `at`, section by section.
 fn merge(table: &mut Table, over: Table, at: &str, source: &Source) -> Result<(), MachineError> {
     for (key, value) in over {
         let path = join(at, &key);

@@ -12,7 +12,7 @@ use toml::{Table, Value};
 
 /// Why a section could not be read.
 struct Unread {
-    /// The key that was looked at last.
+    /// The key that was read last.
     key: String,
     message: String,
 }
@@ -28,12 +28,13 @@ impl File {
         self.table_at(path).is_some_and(|table| table.contains_key(key))
     }
 
-    /// Whether a file or a part has such a section, or a change of the command line makes it whole: a change of one key does not.
+    /// Whether a file or a part has this section, or a change on the command line sets all of it. A change of a single
+    /// key does not count.
     pub(crate) fn founded(&self, path: &str) -> bool {
         self.has(path) && self.layers.iter().any(|layer| layer.founds(path))
     }
 
-    /// Reads the values of a section: `gpu.l1`. Sections within it are not part of it; the root is "".
+    /// Reads the keys of a section, such as `gpu.l1`, without its subsections. The root is "".
     pub fn section<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, MachineError> {
         if !self.has(path) {
             let parts = listed(&parts_for(path.rsplit('.').next().unwrap_or(path)));
@@ -44,7 +45,7 @@ impl File {
         self.values(path).map_err(|unread| self.explain(path, &unread))
     }
 
-    /// Checks a section's values. None of them need be there.
+    /// Checks a section's values; keys may be missing.
     pub(super) fn lenient<T: DeserializeOwned>(&mut self, path: &str) -> Result<(), MachineError> {
         match self.values::<T>(path) {
             Err(unread) if missing(&unread.message).is_none() => Err(self.explain(path, &unread)),
@@ -65,7 +66,7 @@ impl File {
                 Ok(read) => return Ok(read),
                 Err(error) => error.message().to_owned(),
             };
-            // A key without effect need not be there: any number does.
+            // A key without effect may be missing: any number serves as its value.
             match missing(&error).filter(|key| self.no_effect(&join(path, key)).is_some()) {
                 Some(key) => _ = values.insert(key, Value::Integer(1)),
                 None => return Err(Unread { key: last.into_inner(), message: error }),
@@ -73,7 +74,7 @@ impl File {
         }
     }
 
-    /// Reads one key of a section, which is still to be read as a whole.
+    /// Reads one key of a section that is read as a whole later.
     pub(crate) fn key<T: DeserializeOwned>(&self, path: &str, key: &str) -> Result<T, MachineError> {
         let Some(value) = self.table_at(path).and_then(|table| table.get(key)) else {
             return Err(self.lacks(path, key));
@@ -86,7 +87,7 @@ impl File {
         keys.try_fold(&self.table, |table, key| table.get(key)?.as_table())
     }
 
-    /// Refuses sections that nothing has read.
+    /// Reports sections that no code has read.
     pub fn finish(&self) -> Result<(), MachineError> {
         let mut unread = Vec::new();
         walk(&self.table, "", &mut |path| {
@@ -119,13 +120,13 @@ impl File {
         self.wrong(path, Some(key), message)
     }
 
-    /// A key that must be there is not.
+    /// The error for a missing key.
     pub(crate) fn lacks(&self, path: &str, key: &str) -> MachineError {
         let reason = format!("{} lacks the key '{key}'", named(path));
         MachineError::Wrong { place: self.place(path, None), reason }
     }
 
-    /// The place of something that is wrong, found by the code that reads or wires the machine.
+    /// The error for a wrong value, found by the code that reads or builds the machine.
     pub fn wrong(&self, path: &str, key: Option<&str>, reason: impl Into<String>) -> MachineError {
         let reason = match key {
             Some(key) if path.is_empty() => format!("{key}: {}", reason.into()),
@@ -135,7 +136,7 @@ impl File {
         MachineError::Wrong { place: self.place(path, key), reason }
     }
 
-    /// Where a key (or a section) was said last: file and line, or the `--set`.
+    /// Where a key or section was set last: file and line, or the `--set` option.
     pub(crate) fn place(&self, path: &str, key: Option<&str>) -> String {
         let full = key.map_or_else(|| path.to_owned(), |key| join(path, key));
         let find = |itself| self.layers.iter().rev().find_map(|layer| layer.place(&full, itself));
@@ -143,13 +144,13 @@ impl File {
     }
 }
 
-/// The key that is missing, if that is what an error of serde says.
+/// The key that is missing, if serde's error says so.
 fn missing(message: &str) -> Option<String> {
     let rest = message.strip_prefix("missing field ")?;
     rest.split('`').nth(1).map(str::to_owned)
 }
 
-/// A section, as errors call it.
+/// The section's name in errors.
 fn named(path: &str) -> String {
     if path.is_empty() { "the machine".to_owned() } else { format!("[{path}]") }
 }

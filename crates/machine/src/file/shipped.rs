@@ -1,41 +1,41 @@
-//! The machines and parts that come with cohesim, as the build found them under `machines/`.
+//! Machines and parts that ship with cohesim, collected from `machines/` by the build script.
 
 use super::{MachineError, error::nearest};
 use std::{fs, io::Read, path::Path};
 
-/// The longest file that is read.
+/// Maximum size of a machine file.
 const MOST_BYTES: u64 = 1 << 20;
 
 include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
-/// The names of the machines that come with cohesim.
+/// Names of the shipped machines.
 pub fn shipped() -> impl Iterator<Item = &'static str> {
     MACHINES.iter().map(|(name, _)| *name)
 }
 
-/// The parts that come with cohesim: the section that each is for, and its name.
+/// Shipped parts: the section that each is for, and its name.
 pub fn shipped_parts() -> impl Iterator<Item = (&'static str, &'static str)> {
     PARTS.iter().map(|(section, name, _)| (*section, *name))
 }
 
-/// What a part that comes with cohesim is: the first sentence of its file.
+/// Description of a shipped part: the first sentence of its file.
 pub fn about_part(section: &str, name: &str) -> String {
     let head = part(section, name).unwrap_or_default().lines().map_while(|line| line.strip_prefix('#'));
     let text = head.map(str::trim).collect::<Vec<_>>().join(" ");
     text.split_once(". ").map_or(text.trim_end_matches('.'), |(first, _)| first).to_owned()
 }
 
-/// The names of the parts for a section.
+/// Names of the shipped parts for a section.
 pub(super) fn parts_for(section: &str) -> Vec<&'static str> {
     shipped_parts().filter(|(of, _)| *of == section).map(|(_, name)| name).collect()
 }
 
-/// The text of a part, if there is one of that name for that section.
+/// The text of the shipped part with this name for this section.
 pub(super) fn part(section: &str, name: &str) -> Option<&'static str> {
     PARTS.iter().find(|(of, part, _)| (*of, *part) == (section, name)).map(|(.., text)| *text)
 }
 
-/// The text of a machine; none of the path if it comes with cohesim.
+/// The text of a machine, and its path unless it is a shipped one.
 pub(super) fn machine(name: &str) -> Result<(String, Option<&Path>), MachineError> {
     if let Some((_, text)) = MACHINES.iter().find(|(shipped, _)| *shipped == name) {
         return Ok(((*text).to_owned(), None));

@@ -1,4 +1,4 @@
-//! Where keys come from: machine files, parts, and changes of the command line, each with the lines on which its keys stand.
+//! Sources of keys: machine files, parts, and changes on the command line, each with the lines of its keys.
 
 use super::MachineError;
 use std::{collections::BTreeMap, path::PathBuf};
@@ -7,14 +7,14 @@ use toml::{Table, Value, de::DeTable};
 /// One source of keys: a file, a part of one, or a `--set`.
 #[derive(Clone)]
 pub(crate) struct Layer {
-    /// `r9nano`, `mine.toml`, `gpu/r9nano` for a part that comes with cohesim, or `--set gpus=2`.
+    /// `r9nano`, `mine.toml`, `gpu/r9nano` for a shipped part, or `--set gpus=2`.
     pub(crate) name: String,
     pub(crate) text: String,
-    /// The section that it is laid under; empty for whole machines.
+    /// The section that the layer belongs to; empty for whole machines.
     pub(crate) at: String,
     pub(crate) kind: Kind,
-    /// The machine files in the order in which they extend each other, then the changes of the command line: higher ranks
-    /// win. A part has the rank of the file that names it.
+    /// Higher ranks override lower ones: machine files in the order of extension, then the changes on the command line.
+    /// A part has the rank of the file that names it.
     pub(crate) rank: usize,
     said: BTreeMap<String, Said>,
 }
@@ -26,48 +26,49 @@ pub(crate) enum Kind {
     Change,
 }
 
-/// How a layer names a key or a section.
+/// Where a layer names a key or section.
 #[derive(Clone, Copy)]
 struct Said {
     line: usize,
-    /// By itself, and not only as the beginning of a longer path.
+    /// Named by itself, not only as the prefix of a longer path.
     itself: bool,
 }
 
 impl Layer {
-    /// Where the layer names a key or a section, given by its whole path. `itself`: not only as the beginning of a longer path.
+    /// Where the layer names a key or section, given by its full path. `itself`: not only as the prefix of a longer
+    /// path.
     pub(crate) fn place(&self, path: &str, itself: bool) -> Option<String> {
         let said = self.said.get(path).filter(|said| said.itself || !itself)?;
         Some(if self.kind == Kind::Change { self.name.clone() } else { format!("{}:{}", self.name, said.line) })
     }
 
-    /// The line on which a key stands, given by its whole path.
+    /// The line of a key, given by its full path.
     pub(crate) fn line(&self, path: &str) -> Option<usize> {
         self.said.get(path).map(|said| said.line)
     }
 
-    /// The sections whose parts it names.
+    /// Sections for which the layer names a part.
     pub(crate) fn sections_with_parts(&self) -> impl Iterator<Item = &str> {
         self.said.keys().filter_map(|path| path.strip_suffix(".part"))
     }
 
-    /// Whether it names a section with more than a single key of it.
+    /// Whether the layer defines the section itself, instead of only setting single keys of it.
     pub(crate) fn founds(&self, path: &str) -> bool {
         self.kind == Kind::Part && self.at == path
             || self.said.get(path).is_some_and(|said| said.itself || self.kind != Kind::Change)
     }
 }
 
-/// Keys that are laid over others together: those of a file, or all changes of the command line.
+/// Keys that are merged together: those of a file, or all changes on the command line.
 pub(super) struct Source {
     pub(super) table: Table,
     pub(super) layers: Vec<Layer>,
-    /// Paths of parts are relative to it.
+    /// Base folder of relative part paths.
     pub(super) folder: PathBuf,
 }
 
 impl Source {
-    /// The text of a file whose keys belong to the section `at`.
+    /// Parses the text of a file whose keys belong to the section `at`.
     pub(super) fn parse(mut layer: Layer, folder: PathBuf) -> Result<Self, MachineError> {
         let wrong = |error: toml::de::Error| {
             let line = error.span().map(|span| line_at(&layer.text, span.start));
@@ -81,19 +82,19 @@ impl Source {
         Ok(Self { table, layers: vec![layer], folder })
     }
 
-    /// The place that names a key or a section last.
+    /// Where a key or section is named last.
     pub(super) fn place(&self, path: &str) -> String {
         let found = self.layers.iter().rev().find_map(|layer| layer.place(path, false));
         found.unwrap_or_else(|| self.layers.last().map(|layer| layer.name.clone()).unwrap_or_default())
     }
 }
 
-/// The layer of a file, before its text is looked at.
+/// The layer of a file whose text has not been parsed.
 pub(super) fn layer(name: String, text: String, at: &str, kind: Kind, rank: usize) -> Layer {
     Layer { name, text, at: at.to_owned(), kind, rank, said: BTreeMap::new() }
 }
 
-/// All changes of the command line, such as `gpu.l2.size=4MiB`: of those to one key the last counts.
+/// All changes on the command line, such as `gpu.l2.size=4MiB`; the last change of a key wins.
 pub(super) fn changes(changes: &[String], rank: usize) -> Result<Source, MachineError> {
     let mut source = Source { table: Table::new(), layers: Vec::new(), folder: PathBuf::new() };
     for change in changes {
@@ -103,7 +104,7 @@ pub(super) fn changes(changes: &[String], rank: usize) -> Result<Source, Machine
         if keys.iter().any(|key| key.is_empty()) {
             return Err(refused("a path is made of names with dots between them"));
         }
-        // What is no TOML value is a text without its quotes.
+        // A value that is not valid TOML is taken as a string.
         let parsed = format!("value = {written}").parse::<Table>().ok().filter(|table| table.len() == 1);
         let value = parsed.and_then(|mut table| table.remove("value"));
         let value = value.unwrap_or_else(|| Value::String(written.trim().to_owned()));
@@ -127,7 +128,7 @@ pub(super) fn changes(changes: &[String], rank: usize) -> Result<Source, Machine
     Ok(source)
 }
 
-/// Everything that a table in braces names.
+/// Records every key of an inline table.
 fn said_within(value: &Value, path: &str, said: &mut BTreeMap<String, Said>) {
     for (key, value) in value.as_table().into_iter().flatten() {
         let path = format!("{path}.{key}");
@@ -136,7 +137,7 @@ fn said_within(value: &Value, path: &str, said: &mut BTreeMap<String, Said>) {
     }
 }
 
-/// Notes the line of every key and section.
+/// Records the line of every key and section.
 fn index(table: &DeTable<'_>, text: &str, at: &str, said: &mut BTreeMap<String, Said>) {
     for (key, value) in table {
         let (path, span) = (join(at, key.get_ref()), key.span());
@@ -152,7 +153,7 @@ fn line_at(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// The path of a key of a section.
+/// The full path of a section's key.
 pub(crate) fn join(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
 }

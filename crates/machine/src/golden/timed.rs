@@ -1,30 +1,31 @@
-//! Accesses with logical times: a read at a time returns what was written last up to then.
+//! The golden image for protocols with logical time: a read at a time returns the last value written up to that time.
 //!
-//! Where a line is written often, each byte keeps its values by time, without those that nothing can return any more: a value equal to
-//! the one before it, and values that a later write of an earlier time hides. A read finds its value by bisection.
+//! For a line with many writes, each byte keeps its values sorted by time. Values that no read can return are dropped:
+//! a value equal to the one before it, and values hidden by a later write with an earlier time. A read finds its value
+//! by binary search.
 
 use super::{Mismatch, differing, line_of, write};
 use mem::{Block, Frames, LINE, LineAddr, Stamp};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Writes that are kept one by one; a line with more is kept by byte.
+/// Maximum number of writes kept in a list; a line with more switches to values per byte.
 const FEW: usize = 8;
 
 #[derive(Default)]
 pub struct Timed {
-    /// As of the last synchronisation.
+    /// Contents at the last synchronisation.
     base: Frames,
-    /// Writes since, by line. Walked only where the order does not matter.
+    /// Writes since then, by line. Iterated only where the order does not matter.
     writes: FxHashMap<LineAddr, Writes>,
-    /// Every line that was written before.
+    /// Every line written before the last synchronisation.
     written: BTreeSet<LineAddr>,
 }
 
 enum Writes {
-    /// In order.
+    /// All writes, in the order in which they happened.
     Few(Vec<(Stamp, Block<LINE>)>),
-    /// Of each byte, its values by rising time.
+    /// The values of each byte, in ascending time.
     Many(Box<[Vec<(Stamp, u8)>; LINE]>),
 }
 
@@ -45,7 +46,7 @@ impl Timed {
         }
     }
 
-    /// Checks what was read, and when in logical time.
+    /// Checks the result of a read at a logical time.
     pub fn read(&self, line: LineAddr, data: &Block<LINE>, stamp: Stamp) -> Result<(), Mismatch> {
         let mut right = line_of(&self.base, line);
         match self.writes.get(&line) {
@@ -72,7 +73,7 @@ impl Timed {
         })
     }
 
-    /// No cache holds anything from before.
+    /// Merges all writes into the base: no cache holds an older value.
     pub fn synchronise(&mut self) {
         for (line, writes) in self.writes.drain() {
             match writes {
@@ -88,7 +89,7 @@ impl Timed {
         }
     }
 
-    /// Checks what memory holds of every line that was written; all has been synchronised.
+    /// Checks memory's contents of every line written; to be called after a synchronisation.
     pub fn compare(&self, memory: &Frames) -> Result<(), Mismatch> {
         self.written.iter().try_for_each(|line| self.read(*line, &Block::full(line_of(memory, *line)), Stamp::MAX))
     }
@@ -97,7 +98,7 @@ impl Timed {
 fn wrote(many: &mut [Vec<(Stamp, u8)>; LINE], data: &Block<LINE>, stamp: Stamp) {
     for byte in data.mask().iter() {
         let (values, value) = (&mut many[byte], data.bytes()[byte]);
-        // Whatever has a later time was written before, and is not found any more.
+        // Values with a later time were written before and can't be read any more.
         while values.last().is_some_and(|(other, _)| *other >= stamp) {
             values.pop();
         }

@@ -1,9 +1,9 @@
-//! Who keeps each other's caches coherent, and what those who read are promised.
+//! Coherence domains: which caches a protocol keeps coherent, and what their readers are promised.
 
 use crate::{cpu_complex::Join, golden::Image, spec::Machine};
 use protocol::roles::Sees;
 
-/// Caches that one protocol keeps coherent, as far as it does.
+/// The caches that one protocol keeps coherent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// The name of the protocol.
@@ -12,17 +12,17 @@ pub struct Domain {
     pub sees: Sees,
 }
 
-/// Whose caches belong to a domain.
+/// The members of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Members {
-    /// Those of the CPU, and those of GPUs, which the CPU's directory knows.
+    /// The CPU's caches, and those of GPUs, which the CPU's directory tracks.
     All,
     Cpu,
     Gpus,
 }
 
 impl Domain {
-    /// The domains of a machine: one, or the CPU's and the GPUs', which meet in memory.
+    /// The domains of a machine: one, or one of the CPU and one of the GPUs, which join in memory.
     pub fn all(machine: &Machine) -> Vec<Self> {
         let gpus =
             Self { protocol: machine.protocol.name, members: Members::Gpus, sees: machine.protocol.protocol.sees };
@@ -35,7 +35,7 @@ impl Domain {
         }
     }
 
-    /// The golden image of a machine with these domains; `sides`: to which domain all who report belong.
+    /// The golden image of a machine with these domains. `sides`: the domain of each reporting element.
     pub fn image(domains: &[Self], sides: Vec<Option<crate::golden::Side>>, several_gpus: bool) -> Image {
         match domains {
             [only] => match only.sees {

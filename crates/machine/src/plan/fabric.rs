@@ -1,4 +1,4 @@
-//! What joins GPUs, stacks of memory and the host.
+//! The fabric that connects GPUs, memory stacks and the host.
 //!
 //! ```text
 //! gpu0.l2_0 ===.                                         .=== gpu1.l2_0
@@ -6,12 +6,13 @@
 //! gpu0.memory0 '                      ||                 '=== gpu1.memory0
 //!                                  host.port === memory0
 //! ```
-//! A tree has a switch in the middle, and so has a switch complex whose bandwidth as a whole is bounded. Otherwise ends are wired to each
-//! other. With a wire for each two, each has a bandwidth of its own; with a switch complex, all that leaves an end shares one, and all that
-//! comes to an end shares one: there the complex arbitrates, in the receiver's partition.
+//! A tree has a switch in the middle, and so has a switch complex with a limited total bandwidth. Otherwise the ends
+//! are linked to each other. In a point-to-point fabric each link has its own bandwidth. In a switch complex all
+//! messages that leave an end share one channel, and all that arrive at an end share one: there the complex arbitrates,
+//! in the receiver's partition.
 //!
-//! Messages to caches and messages to memories travel on virtual channels of their own ([`Receivers`]), where both are asked: a cache may
-//! have to ask a memory before it can take what it is asked.
+//! If both caches and memories receive requests over the fabric, each kind has its own virtual channels
+//! ([`Receivers`]): a cache may have to access a memory before it can accept a request.
 
 use super::{
     EdgeId, Freight, Id, Path, Tells, TesterPlan, What, Wire,
@@ -30,25 +31,25 @@ use std::collections::BTreeMap;
 
 /// An end of a fabric, or a switch in it.
 pub struct FabricPlan {
-    /// What it sends on, each with the name under which it counts what it carries.
+    /// Output channels, each with the name of its statistics.
     pub channels: Vec<(String, ChannelSpec)>,
-    /// The edges that share a channel, and its number.
+    /// Edges that share a channel, each with the channel's index.
     pub paced: Vec<(EdgeId, usize)>,
-    /// A switch joins all its edges; an end what is inside with the fabric.
+    /// A switch connects all its edges with each other; an end connects its inside with the fabric.
     pub switch: bool,
-    /// Whether it is the end of a GPU, which keeps account of lines that were asked for elsewhere.
+    /// Whether this is a GPU's end, which counts lines read from elsewhere.
     pub counts_reads: bool,
 }
 
-/// Those who are sent messages over a fabric. A message to a cache may wait until that has asked a memory for something; so that
-/// neither waits behind the other, each kind has wires (virtual channels) of its own.
+/// Receivers of messages over a fabric. A message to a cache may wait until the cache has accessed a memory. So that
+/// neither kind waits behind the other, each has its own virtual channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receivers {
     Caches,
     Memories,
 }
 
-/// Requests that wait for a seat of a DMA engine.
+/// Queue entries of a DMA engine's request port.
 const SEAT: usize = 8;
 
 /// The ends of a fabric.
@@ -56,12 +57,12 @@ pub(super) struct Ends {
     gpus: Vec<Id>,
     stacks: Vec<Id>,
     host: Id,
-    /// In the middle, where there is one.
+    /// The switch in the middle, if there is one.
     switch: Option<Id>,
 }
 
 impl Ends {
-    /// All of them, with their names.
+    /// All ends with their names.
     fn all(&self) -> Vec<(String, Id)> {
         let gpus = self.gpus.iter().enumerate().map(|(number, id)| (format!("gpu{number}"), *id));
         let stacks = self.stacks.iter().enumerate().map(|(number, id)| (format!("stack{number}"), *id));
@@ -70,7 +71,7 @@ impl Ends {
 }
 
 impl Lowering<'_> {
-    /// The ends of the fabric, and what stands between them.
+    /// The ends of the fabric, and the switch between them.
     pub(super) fn ends(&mut self, fabric: &Fabric) -> Ends {
         let stacks = self.machine.zones.iter().filter(|zone| zone.place == Place::Stacks).map(|zone| zone.stacks).sum();
         let gpus: Vec<Id> = (0..self.machine.gpus)
@@ -93,7 +94,8 @@ impl Lowering<'_> {
         self.plan.add(path, (self.gpu_clock, part), None, What::Fabric(plan))
     }
 
-    /// The partition of a stack of memory; those of GPUs come before. The host's memory is in the partition of its programs.
+    /// The partition of a memory stack, numbered after those of GPUs. A stack that holds the host's programs is in
+    /// their partition.
     pub(super) fn stack_part(&self, stack: usize) -> usize {
         if self.machine.zones[0].of_host && self.machine.zones[0].place == Place::Stacks {
             return 0;
@@ -101,7 +103,7 @@ impl Lowering<'_> {
         1 + self.machine.gpus * self.parts_of_gpu() + stack
     }
 
-    /// Joins the ends with what is inside, and with each other.
+    /// Connects the ends with their insides, and with each other.
     pub(super) fn connect_fabric(
         &mut self,
         fabric: &Fabric,
@@ -145,7 +147,7 @@ impl Lowering<'_> {
         self.plan.shares = self.shares();
     }
 
-    /// What of a GPU is joined with its end: banks of its L2, and arrays whose caches ask other GPUs.
+    /// Connects a GPU's L2 banks to its end, and its arrays if their caches send requests to other GPUs.
     fn connect_gpu_to_end(&mut self, number: usize, gpu: &Gpu, end: Id, homes: &Homes) {
         let wire = Wire::Link(self.machine.wires.l2_memory);
         for (bank, own) in gpu.banks.iter().enumerate() {
@@ -168,7 +170,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The virtual channels: one, unless caches are asked over the fabric as well as memories.
+    /// The virtual channels: one, unless both caches and memories receive requests over the fabric.
     fn receivers(&self) -> Vec<Option<Receivers>> {
         let peers = self.machine.gpus > 1 && self.machine.protocol.protocol.needs.peers;
         match self.machine.remote == Some(Remote::L1) || peers {
@@ -177,9 +179,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// How long a wire of the fabric is.
+    /// Latency of a link of the fabric.
     fn hop(&self, fabric: &Fabric, ends: &Ends) -> Time {
-        // Over a switch there are two.
+        // A route over a switch has two links.
         if ends.switch.is_some() { Time((fabric.latency.0 / 2).max(1)) } else { fabric.latency }
     }
 
@@ -246,7 +248,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The wires between two nodes of the fabric, one for each virtual channel.
+    /// Links between two nodes of the fabric, one per virtual channel.
     fn join(
         &mut self,
         fabric: &Fabric,
@@ -264,7 +266,7 @@ impl Lowering<'_> {
         wires.collect()
     }
 
-    /// What comes to an end from a switch complex shares the bandwidth of the complex's output.
+    /// Messages that arrive at an end of a switch complex share the bandwidth of the complex's output.
     fn pace_inside(&mut self, end: Id, fabric: &Fabric) {
         let channel = self.fabric_channel(end, "in", fabric, fabric.bandwidth);
         for edge in self.plan.edges_of(end, Freight::Messages).collect::<Vec<_>>() {
@@ -272,7 +274,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A seat at an end of the fabric (the host's is 0, then come those of GPUs) from where `engine` asks memories past all caches.
+    /// A port at an end of the fabric (0 is the host's, followed by those of GPUs) through which `engine` accesses
+    /// memories past all caches.
     pub(super) fn direct_seat(&mut self, number: usize, engine: Id, ends: &Ends, tells: Tells) -> Id {
         let (end, scope) = match number.checked_sub(1) {
             None => (ends.host, Path::to("host")),
@@ -294,7 +297,7 @@ impl Lowering<'_> {
         seat
     }
 
-    /// By which a host outside takes blocks back from GPUs.
+    /// The element by which a host outside the machine takes blocks back from GPUs.
     pub(super) fn claims(&mut self) -> Id {
         let (numbers, zone) = (self.numbers, self.machine.zones[0]);
         let homes = zone.deal().map(&|channel| numbers.host_memory(*channel));
@@ -308,7 +311,8 @@ impl Lowering<'_> {
         self.plan.connect("host_claims_port", claims, ends.host, wire, Freight::Messages);
     }
 
-    /// Testers in the places of DMA engines, at every end but those of stacks. A driver that moves pages has the host's.
+    /// Testers in place of DMA engines, at every end except those of stacks. A driver that moves pages uses the host's
+    /// engine.
     pub(super) fn test_engines(&mut self, ends: &Ends, conductor: Id) {
         for number in usize::from(self.population == Population::PagedTesters)..=self.machine.gpus {
             let (end, path) = match number.checked_sub(1) {
@@ -332,7 +336,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Gives a node a channel of this bandwidth, and says its number.
+    /// Adds a channel of this bandwidth to a node, and returns its index.
     fn fabric_channel(&mut self, node: Id, name: &str, fabric: &Fabric, bandwidth: u64) -> usize {
         let channels = &mut self.fabric_mut(node).channels;
         channels.push((name.to_owned(), ChannelSpec { bandwidth, header: fabric.header }));
@@ -343,7 +347,8 @@ impl Lowering<'_> {
         self.fabric_mut(node).paced.push((edge, channel));
     }
 
-    /// The share of each partition: what belongs to a GPU is a group, which waits for others once in the latency of the fabric.
+    /// The share of each partition. The partitions of a GPU form a group, which synchronises with other groups once per
+    /// fabric latency.
     fn shares(&self) -> BTreeMap<usize, Share> {
         let (gpus, per_gpu) = (self.machine.gpus, self.parts_of_gpu());
         let mut shares: BTreeMap<usize, Share> = BTreeMap::new();
@@ -351,7 +356,7 @@ impl Lowering<'_> {
             let group = match element.part.checked_sub(1) {
                 None => 0,
                 Some(part) if part < gpus * per_gpu => 1 + part / per_gpu,
-                // A stack works with all GPUs; they are dealt over their groups.
+                // A stack serves all GPUs; stacks are distributed over the GPUs' groups.
                 Some(part) => 1 + (part - gpus * per_gpu) % gpus,
             };
             shares.entry(element.part).or_insert(Share { weight: 0, group }).weight += 1;

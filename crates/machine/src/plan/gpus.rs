@@ -6,7 +6,7 @@
 //! gpu0.array0.cu1 - l1v -+= array0 =+
 //! gpu0.array0 l1s, l1i --'         '=== gpu0.l2_1 === below
 //! ```
-//! With a network there is a link from each array and each bank to it.
+//! With a network, each array and each bank has a link to it.
 
 use super::{
     CachePlan, EdgeId, FbtPlan, Freight, Id, MmuPlan, Path, Relay, TesterPlan, UnitPlan, What, Wire,
@@ -27,7 +27,7 @@ use protocol::{
     roles::{Role, Sees},
 };
 
-/// HMG deals the homes of lines over GPUs by pages.
+/// HMG distributes the homes of lines over GPUs by page.
 const HOME: Stride = Stride::of(4096);
 
 /// The elements of a GPU.
@@ -44,7 +44,7 @@ pub(super) struct Array {
     pub agents: Vec<Id>,
     vectors: Vec<Id>,
     pub mmus: Vec<Id>,
-    /// The caches of scalars and of code; testers have none.
+    /// The scalar cache and the instruction cache; testers have none.
     shared: Option<(Id, Id)>,
 }
 
@@ -65,7 +65,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// How many partitions a GPU on a fabric has.
+    /// Number of partitions of a GPU on a fabric.
     pub(super) fn parts_of_gpu(&self) -> usize {
         (self.machine.partitions.arrays + self.machine.partitions.l2).max(1)
     }
@@ -144,7 +144,7 @@ impl Lowering<'_> {
             _ => own(),
         };
         let below = Interleave::of_zones(machine.zones.iter().map(l2s).collect());
-        // A fabric leads to more.
+        // A fabric leads to more nodes than the cache may send to.
         let speaks_to = machine.fabric.map(|_| below.owners().copied().collect());
         let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);
         let spec = cache::CacheSpec {
@@ -153,7 +153,7 @@ impl Lowering<'_> {
             virtual_tags: machine.fbt.is_some(),
             counts_tlb_misses: machine.has_lone_iommu(),
             memories: self.memories_by_time(),
-            // The L2 of another GPU holds what its own memory would: nothing there is ever stale.
+            // The L2 of another GPU holds what that GPU's memory would: lines there are never stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
             ..super::lower::cache_spec(bank, of.ports, roles.orders(Role::L1))
         };
@@ -164,20 +164,21 @@ impl Lowering<'_> {
         id
     }
 
-    /// The memory of each line, where memories give out logical times.
+    /// The memory of each line, if memories assign logical times.
     fn memories_by_time(&self) -> Option<Interleave<Node>> {
         let timed = self.machine.protocol.protocol.sees == Sees::ByTime;
         timed.then(|| self.plan.channels.map(&|channel| self.numbers.memory(*channel)))
     }
 
-    /// Whom a bank asks about lines of a memory: that, or another GPU whose L2 is their home.
+    /// The node to which an L2 bank sends its requests for lines of a memory: that memory, or the L2 of another GPU
+    /// that is their home.
     fn below_of_bank(&self, zone: &MemoryZone, gpu: usize, bank: usize) -> Interleave<Node> {
         let (own, gpus) = (self.homes_in(zone, gpu, bank), self.machine.gpus);
         let l2 = |other| Interleave::One(self.numbers.l2(other, bank));
         match zone.place {
             Place::Gpu(owner) if owner != gpu && self.has_peers() => l2(owner),
             Place::Gpu(_) => own,
-            // A line's home is in turn each GPU's.
+            // Homes are assigned to the GPUs in turn.
             _ if self.has_peers() => {
                 let home = |other| if other == gpu { own.clone() } else { l2(other) };
                 Interleave::Choice { stride: HOME, over: (0..gpus).map(home).collect() }
@@ -199,7 +200,8 @@ impl Lowering<'_> {
         let (machine, roles, numbers) = (self.machine, self.machine.protocol, self.numbers);
         let me = numbers.l2(gpu, bank);
         let (gpus, peers) = (machine.gpus, roles.protocol.needs.peers);
-        // First-level caches ask another GPU about the lines of its memory.
+        // With remote access by L1s, the L2 holds no lines of other GPUs' memories: first-level caches send those
+        // requests to the other GPU.
         let asks = |zone: &&MemoryZone| match zone.place {
             Place::Gpu(owner) => owner == gpu || machine.remote == Some(Remote::L2),
             _ => true,
@@ -222,7 +224,7 @@ impl Lowering<'_> {
             counts_tlb_misses: machine.has_lone_iommu(),
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
-        // The network of a CPU leads to more.
+        // The network of a CPU leads to more nodes than the bank may send to.
         let speaks_to = (self.meets_another_protocol() || machine.fabric.is_some()).then(|| {
             let askers = if machine.remote == Some(Remote::L1) { 0..gpus } else { gpu..gpu + 1 };
             let above = askers.flat_map(|gpu| (0..machine.arrays).flat_map(move |array| numbers.array(gpu, array)));
@@ -237,7 +239,7 @@ impl Lowering<'_> {
         id
     }
 
-    /// The links between second-level caches of different GPUs: of each, to those of the same bank.
+    /// The links between L2s of different GPUs: each bank is linked to the banks of equal number.
     pub(super) fn connect_peers(&mut self, gpus: &[Gpu]) {
         if !self.machine.protocol.protocol.needs.peers || self.machine.fabric.is_some() {
             return;
@@ -252,7 +254,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Everything within a GPU; `leader` gives work to those who ask, and `iommu` translates for them.
+    /// Connects the elements of a GPU. `leader` gives its agents work, and `translators` serve their translations.
     pub(super) fn connect_gpu(&mut self, number: usize, gpu: &Gpu, leader: Id, translators: Option<(Id, Option<Id>)>) {
         let machine = self.machine;
         let freight = if self.population.tests() { Freight::Tests } else { Freight::Work };
@@ -289,8 +291,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// What stands below the L2 of a GPU that goes by virtual addresses: it speaks to first-level caches, too, asks the IOMMU, and hears from the
-    /// kernel what to forget.
+    /// Connects the forward-backward table below a GPU's virtually tagged L2. It also sends messages to first-level
+    /// caches, sends misses to the IOMMU, and receives shootdowns from the kernel.
     pub(super) fn connect_fbt(
         &mut self,
         number: usize,
@@ -324,7 +326,7 @@ impl Lowering<'_> {
             let name = format!("gpu{number}_l2_{bank}_memory");
             self.plan.connect(name, own, *memory, Wire::Link(machine.wires.l2_memory), Freight::Messages);
         }
-        // The look-up is on the way of what is translated.
+        // The look-up latency is charged on the translation request.
         let way = |latency| PortSpec { capacity: fbt.wire.capacity, latency, bytes_per_cycle: None };
         let wire = ports(("translate", way(fbt.spec.latency)), ("translated", way(Cycles(0))));
         self.plan.connect("translate", own, iommu, wire, Freight::Translations);
@@ -333,7 +335,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Compute units ask the second-level TLB of their GPU, if it has one, and that the IOMMU; a kernel tells all of them what to forget.
+    /// Connects compute units to the second-level TLB of their GPU, if it has one, and that TLB to the IOMMU. A kernel
+    /// sends shootdowns to all of them.
     fn connect_mmus(&mut self, number: usize, gpu: &Gpu, (iommu, kernel): (Id, Option<Id>), mmu: &GpuMmu) {
         let far = Wire::Link(mmu.iommu.wire);
         let (asked, near) = match mmu.shared {
@@ -361,7 +364,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Those who ask to their caches, and these to the ways that they share.
+    /// Connects agents to their caches, and the caches to the junction that they share.
     fn connect_array(&mut self, array: &Array) {
         for (number, agent) in array.agents.iter().enumerate() {
             let mmu = array.mmus.get(number).copied();
@@ -382,7 +385,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Requests one way, with the time of the look-up; replies the other.
+    /// A request port with the latency of the cache's look-up, and a reply port.
     fn ask(&mut self, agent: Id, name: &str, cache: Id, section: &str) -> EdgeId {
         let of = self.cache_of(section);
         let way = |latency: u64| PortSpec {
@@ -411,7 +414,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The partition of the n-th of several that are dealt over so many partitions, behind the first `before`.
+/// The partition of the n-th element when elements are distributed over `partitions` partitions after the first
+/// `before`.
 fn dealt(number: usize, partitions: usize, before: usize) -> usize {
     if partitions == 0 { 0 } else { before + number % partitions }
 }

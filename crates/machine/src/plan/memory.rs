@@ -1,11 +1,11 @@
-//! Memories: channels that GPUs ask, or levels of one hierarchy.
+//! Memories: channels that serve the GPUs, or levels of one hierarchy.
 //!
 //! ```text
 //! gpu0.l2_0 === gpu0.memory0 ===.
 //!                    ||         +=== memory0
 //! gpu1.l2_0 === gpu1.memory0 ==='
 //! ```
-//! On a fabric: channels of each GPU's own, in stacks, and the host's.
+//! On a fabric: channels of each GPU's own memory, in stacks, and channels of the host's memory.
 
 use super::{
     ExtentPlan, Freight, Id, LevelPlan, MemoryPlan, Path, What, Wire,
@@ -26,15 +26,15 @@ use std::sync::Arc;
 
 /// Memories that are levels of one hierarchy.
 pub(super) struct Levels {
-    /// By bank of an L2, and by GPU.
+    /// GPU memories, by L2 bank and by GPU.
     pub gpus: Vec<Vec<Id>>,
-    /// The channels of the host's; those of banks are dealt over them.
+    /// Channels of the host's memory; L2 banks are distributed over them.
     pub hosts: Vec<Id>,
 }
 
-/// The channels of memories that stand at a fabric.
+/// Channels of memories on a fabric.
 pub(super) struct Homes {
-    /// By zone; none where they stand elsewhere.
+    /// By zone; empty for zones that are not on the fabric.
     pub of_zones: Vec<Vec<Id>>,
     /// By GPU and bank of its L2.
     local: Vec<Vec<Id>>,
@@ -137,7 +137,7 @@ impl Lowering<'_> {
         id
     }
 
-    /// Memories that are levels of one hierarchy, below the banks of each number; none if the machine has none.
+    /// Memories that are levels of one hierarchy, below each L2 bank; `None` if the machine has none.
     pub(super) fn levels(&mut self) -> Option<Levels> {
         self.machine.levels?;
         let (mut gpus, mut hosts) = (Vec::new(), Vec::new());
@@ -150,12 +150,12 @@ impl Lowering<'_> {
         Some(Levels { gpus, hosts })
     }
 
-    /// The channels of the host's memory below those of GPUs.
+    /// Number of channels of the host's memory below GPU memories.
     fn host_channels(&self) -> usize {
         self.machine.zones[0].count()
     }
 
-    /// On a fabric clocks of one rate are one.
+    /// On a fabric, equal clock rates share one clock.
     fn level_clock(&mut self, timing: &Timing) -> usize {
         match (timing.clock(), self.machine.fabric) {
             (None, _) => self.gpu_clock,
@@ -164,7 +164,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The memories of all GPUs below the banks of a number.
+    /// The memories of all GPUs below the L2 banks of this number.
     fn levels_below(&mut self, bank: usize) -> Vec<Id> {
         let (machine, numbers) = (self.machine, self.numbers);
         let (levels, protocol) = (machine.levels.expect("such a machine has them"), machine.protocol);
@@ -181,7 +181,7 @@ impl Lowering<'_> {
         gpus.collect()
     }
 
-    /// A channel of the host's memory below those of GPUs.
+    /// A channel of the host's memory below GPU memories.
     fn host_level(&mut self, channel: usize) -> Id {
         let (machine, numbers, protocol) = (self.machine, self.numbers, self.machine.protocol);
         let me = numbers.host_memory(channel);
@@ -201,7 +201,7 @@ impl Lowering<'_> {
         host
     }
 
-    /// The wires between levels, where no fabric joins them.
+    /// The wires between levels if no fabric connects them.
     pub(super) fn connect_levels(&mut self, levels: &Levels) {
         let Some((spec, wire)) = self.machine.levels.and_then(|spec| Some((spec, spec.wire?))) else { return };
         let wire = Wire::Link(wire);

@@ -1,24 +1,24 @@
-//! The numbers of elements, by which messages are addressed.
+//! Node numbers of elements: the addresses of messages.
 //!
-//! Those that stand above one cache have numbers in a row, and so have those that ask one channel: directories know
-//! whom they gave a line to by these.
+//! Caches above one cache have consecutive numbers, and so have the requesters of one memory channel: directories index
+//! their sharers by these numbers.
 
 use crate::spec::Machine;
 use protocol::Node;
 
-/// How many there are of everything, from which numbers follow.
+/// Element counts, from which the numbers follow.
 #[derive(Clone, Copy)]
 pub struct Numbers {
     gpus: usize,
-    /// Of each GPU.
+    /// Counts per GPU.
     units: usize,
     arrays: usize,
     banks: usize,
-    /// Of the CPU, if there is one; and of the IOMMU and the DMA engine, which stand where cores could.
+    /// Counts of the CPU, 0 without one. The IOMMU and the DMA engine count as cores, because they take a core's place.
     cores: usize,
     slices: usize,
     channels: usize,
-    /// Whether GPUs have memories that are levels above the host's.
+    /// Whether GPU memories are levels above the host's memory.
     levels: bool,
 }
 
@@ -37,7 +37,7 @@ impl Numbers {
         }
     }
 
-    /// How many numbers are in use.
+    /// Number of node numbers in use.
     pub fn count(&self) -> usize {
         self.levels() + if self.levels { 2 * self.banks * (self.gpus + 1) } else { 0 }
     }
@@ -46,17 +46,17 @@ impl Numbers {
         self.memories() + self.channels
     }
 
-    /// The directory of a GPU's memory as a level above the host's; its store has the next number.
+    /// The directory of a GPU memory that is a level above the host's; its store has the next number.
     pub fn gpu_memory(&self, gpu: usize, bank: usize) -> Node {
         node(self.levels() + 2 * (bank * (self.gpus + 1) + gpu))
     }
 
-    /// The directory of a channel of the host's memory below those; its store has the next number.
+    /// The directory of a channel of the host's memory below the GPU memories; its store has the next number.
     pub fn host_memory(&self, channel: usize) -> Node {
         self.gpu_memory(self.gpus, channel)
     }
 
-    /// The caches of a GPU's compute units and arrays.
+    /// Number of first-level caches of a GPU.
     fn first_level(&self) -> usize {
         self.units + 2 * self.arrays
     }
@@ -69,7 +69,7 @@ impl Numbers {
         self.caches() + self.gpus * self.first_level()
     }
 
-    /// The second-level caches of cores come right before those of GPUs: a directory knows them all.
+    /// The L2s of cores come right before those of GPUs: one directory serves both.
     fn gpu_second_level(&self) -> usize {
         self.second_level() + self.cores
     }
@@ -78,8 +78,7 @@ impl Numbers {
         self.gpu_second_level() + self.gpus * self.banks
     }
 
-    /// Of each core: the core itself, which stands for who asks; its data cache, and right after that its instruction cache; who
-    /// walks its page tables.
+    /// Numbers per core: the core itself, as a requester; its data cache; its instruction cache; its page walker.
     fn cores(&self) -> usize {
         self.slices() + self.slices
     }
@@ -117,7 +116,7 @@ impl Numbers {
         (self.gpu_second_level()..self.slices()).map(node).collect()
     }
 
-    /// Those who ask memory behind a system agent.
+    /// The requesters of memory behind a system agent.
     pub fn slices_and_gpu_l2s(&self) -> Vec<Node> {
         (self.gpu_second_level()..self.cores()).map(node).collect()
     }
@@ -151,23 +150,23 @@ impl Numbers {
         Node(FIRST_FBT + gpu as u16)
     }
 
-    /// A DMA engine that asks memories past all caches: the host's is 0, then come those of GPUs.
+    /// A DMA engine that accesses memories past all caches: 0 is the host's, followed by those of the GPUs.
     pub fn engine(&self, number: usize) -> Node {
         assert!(number < interconnect::ENGINES.len(), "so many DMA engines can be told apart");
         Node(interconnect::ENGINES.start + number as u16)
     }
 
-    /// All of those.
+    /// All of these DMA engines.
     pub fn engines(&self) -> impl Iterator<Item = Node> {
         (0..=self.gpus.min(interconnect::ENGINES.len() - 1)).map(|number| self.engine(number))
     }
 
-    /// Every first-level cache behind an array's wires.
+    /// Every first-level cache of an array.
     pub fn array(&self, gpu: usize, array: usize) -> Vec<Node> {
         self.vector_caches(gpu, array).chain([self.l1s(gpu, array), self.l1i(gpu, array)]).collect()
     }
 
-    /// The vector caches among them.
+    /// The vector caches of an array.
     pub fn vector_caches(&self, gpu: usize, array: usize) -> impl Iterator<Item = Node> {
         let per_array = self.units / self.arrays;
         (array * per_array..(array + 1) * per_array).map(move |unit| self.l1v(gpu, unit))
@@ -178,11 +177,11 @@ fn node(number: usize) -> Node {
     Node(u16::try_from(number).expect("the machine file was checked: everybody has a number"))
 }
 
-/// How many can be told apart. Some numbers are left for other uses.
+/// Maximum number of elements. Some numbers above it have other uses.
 pub const MOST: usize = 4096;
 
-/// The forward-backward table of the first GPU.
+/// Number of the first GPU's forward-backward table.
 const FIRST_FBT: u16 = 4200;
 
-/// Who orders the caches of a CPU to be flushed.
+/// The node that orders the CPU's caches to flush.
 pub const FLUSHER: Node = Node(4097);

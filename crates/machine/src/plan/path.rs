@@ -1,8 +1,8 @@
-//! What elements are called.
+//! Names of elements.
 
 use engine::Scope;
 
-/// Names from the root to an element, some with a number.
+/// Names from the root to an element; some have an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(Vec<(&'static str, Option<usize>)>);
 
@@ -11,7 +11,7 @@ impl Path {
         Self(vec![(name, None)])
     }
 
-    /// One of several.
+    /// The path of one of several elements, given by its index.
     pub fn to_one(name: &'static str, number: usize) -> Self {
         Self(vec![(name, Some(number))])
     }
@@ -34,7 +34,7 @@ impl Path {
         })
     }
 
-    /// The names, with numbers, from the root on.
+    /// The names, with indices, from the root on.
     pub fn names(&self) -> impl Iterator<Item = (&'static str, Option<usize>)> {
         self.0.iter().copied()
     }

@@ -1,4 +1,4 @@
-//! Whom each way of an element leads to, found by following edges.
+//! Routes: which nodes each edge of an element leads to, found by following edges.
 
 use super::{EdgeId, Freight, Id, Plan, Receivers, Relay, What};
 use protocol::Node;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The routes of a plan's messages.
 pub struct Routes {
-    /// Who can be reached by leaving an element on an edge.
+    /// Nodes reached by leaving an element on an edge.
     beyond: BTreeMap<(Id, EdgeId), Vec<Node>>,
 }
 
@@ -16,7 +16,7 @@ impl Routes {
         let mut search = Search::new(plan);
         for id in (0..plan.elements.len()).map(Id) {
             let edges: Vec<EdgeId> = plan.edges_of(id, Freight::Messages).collect();
-            // The shortest way is the one that is taken; of equal ones, the first.
+            // The shortest route is taken; among equals, the first.
             let mut best: BTreeMap<Node, (usize, EdgeId)> = BTreeMap::new();
             for edge in &edges {
                 for (node, length) in search.reach(id, *edge) {
@@ -38,21 +38,21 @@ impl Routes {
         Self { beyond }
     }
 
-    /// Whom an edge leads to, as seen from one of its ends.
+    /// Nodes that an edge leads to, as seen from one of its ends.
     pub fn beyond(&self, from: Id, edge: EdgeId) -> &[Node] {
         self.beyond.get(&(from, edge)).map_or(&[], Vec::as_slice)
     }
 
-    /// Everybody whom an element can send messages to.
+    /// All nodes that an element can send messages to.
     pub fn all(&self, from: Id) -> impl Iterator<Item = Node> {
         self.beyond.range((from, EdgeId(0))..=(from, EdgeId(usize::MAX))).flat_map(|(_, nodes)| nodes).copied()
     }
 }
 
-/// A search along edges, which is done again and again.
+/// A breadth-first search along edges, used repeatedly.
 struct Search<'a> {
     plan: &'a Plan,
-    /// By edge, and by those whom the edges so far are for: the last search that came along it.
+    /// By edge and by the receivers of the edges so far: the last search that reached it.
     seen: Vec<[u32; 3]>,
     search: u32,
     next: VecDeque<(EdgeId, Id, Option<Receivers>, usize)>,
@@ -63,7 +63,7 @@ impl<'a> Search<'a> {
         Self { plan, seen: vec![[0; 3]; plan.edges.len()], search: 0, next: VecDeque::new() }
     }
 
-    /// Who can be reached from an element over an edge, and over how many edges; the nearest first.
+    /// Nodes reached from an element over an edge, each with the number of edges; nearest first.
     fn reach(&mut self, from: Id, edge: EdgeId) -> Vec<(Node, usize)> {
         let plan = self.plan;
         let mut found = Vec::new();
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether a relay passes messages from an edge to another.
+    /// Whether a relay passes messages from one edge to another.
     fn passes(&self, relay: Relay, at: Id, came: EdgeId, onward: EdgeId) -> bool {
         let other = |edge: EdgeId| self.plan.element(self.plan.edge(edge).beyond(at));
         match relay {

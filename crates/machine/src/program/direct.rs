@@ -1,6 +1,6 @@
-//! A way to memory past all caches: a DMA engine's requests become messages to the homes of lines.
+//! Access to memory past all caches: converts a DMA engine's requests to messages to the homes of lines.
 //!
-//! Where GPUs have flushed what they wrote, and forget what they hold when others have written, that is all a transfer needs.
+//! This suffices for transfers if GPUs have flushed their writes and invalidate lines that others have written.
 
 use crate::plan::Tells;
 use engine::{Context, EventCount, Inlet, Lane, Scope};
@@ -10,7 +10,7 @@ use protocol::{Kind, Msg, Node};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// What is asked of a line, in order.
+/// Requests in flight for a line, in order.
 type Asked = VecDeque<(RequestId, Mask)>;
 
 pub struct Direct {
@@ -21,7 +21,7 @@ pub struct Direct {
     messages: Vec<Inlet<Packet>>,
     to: Router<Packet>,
     pending: Pending,
-    /// Looked up, never walked.
+    /// Never iterated, like `writes`.
     reads: FxHashMap<LineAddr, Asked>,
     writes: FxHashMap<LineAddr, Asked>,
     bell: EventCount,
@@ -71,19 +71,19 @@ impl Direct {
         }
     }
 
-    /// Takes an answer of a home, if one has come.
+    /// Takes an answer from a home, if one has arrived.
     fn answer(&mut self) -> bool {
         let Some(packet) = self.messages.iter().find_map(|inlet| inlet.try_recv(Lane::Reply)) else { return false };
         let Msg { kind, line, data, .. } = packet.msg;
         if kind == Kind::Reset {
-            // Logical time starts anew, and none of it is kept here.
+            // Logical time was reset; this element keeps no times.
             return true;
         }
         let of = if kind == Kind::Data { &mut self.reads } else { &mut self.writes };
         let asked = of.get_mut(&line).expect("what is answered was asked");
         let place = match kind {
             Kind::Data => 0,
-            // Channels may answer writes out of their order.
+            // Channels may answer writes out of order.
             _ => asked.iter().position(|(_, mask)| *mask == data.mask()).unwrap_or(0),
         };
         let (id, mask) = asked.remove(place).expect("what is answered was asked");
@@ -98,12 +98,12 @@ impl Direct {
         true
     }
 
-    /// Passes a request on, if one has come and what was sent before has gone out.
+    /// Forwards a request, if one has arrived and the one before has been sent.
     fn ask(&mut self) -> bool {
         if !self.pending.is_clear() {
             return false;
         }
-        // A load does not pass a store to its line that is in flight, nor a store a load.
+        // A load waits for stores to its line that are in flight, and a store waits for loads.
         let waits = self.requests.front(Lane::Request).is_none_or(|next| match next.access {
             Access::Store => self.reads.contains_key(&next.line()),
             _ => self.writes.contains_key(&next.line()),

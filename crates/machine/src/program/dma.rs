@@ -1,12 +1,13 @@
-//! A DMA engine: it copies and fills memory so that no core has to (`[giles]`, 4.1, names direct memory access as one
-//! way in which data gets to a GPU; how, it leaves open).
+//! A DMA engine, which copies and fills memory in place of a core. (`[giles 4.1]` names direct memory access as one way
+//! in which data gets to a GPU, without details.)
 //!
-//! The driver writes a descriptor and goes on. The engine reads that, then the lines that are to be copied, writes each where it
-//! belongs as soon as it has come, and says that it is done when the last write has been performed. It asks as a core asks, through
-//! caches of its own on the network, so it finds what is newest wherever that is, and nothing has to be flushed for it. It does
-//! one transfer after the other; of one, as many requests are under way as it has buffers. A write brings its line like any store.
-//! What it is handed are physical addresses: the driver has translated them. Where devices have memories of their own, it reaches
-//! these past all caches ([`super::Direct`]), and the host's too, if the host is outside of the machine.
+//! The driver writes a descriptor and continues. The engine reads the descriptor and then the source lines, writes each
+//! line as soon as it has arrived, and reports completion when the last write has been performed. It accesses memory
+//! like a core, through its own caches on the network. So it finds the newest data wherever that is, and nothing has to
+//! be flushed for it. It executes one transfer at a time, with as many requests in flight as it has buffers. A write
+//! fetches its line like any store. The addresses of a transfer are physical: the driver has translated them. If
+//! devices have memories of their own, the engine accesses these past all caches ([`super::Direct`]), and also the
+//! host's memory if the host is outside the machine.
 
 use super::{ModelGpus, moved::MovedBytes};
 use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope};
@@ -18,14 +19,14 @@ use std::{collections::VecDeque, iter::Peekable};
 const IDLE: usize = 0;
 const BUSY: usize = 1;
 
-/// A transfer that is to be done.
+/// A transfer to execute.
 pub(super) struct Order {
     pub number: u64,
     pub transfer: Transfer,
 }
 
 impl Order {
-    /// The descriptor, line by line.
+    /// The descriptor's lines, to be read.
     fn descriptor(&self) -> impl Iterator<Item = Piece> {
         self.transfer.descriptor.into_iter().flat_map(|(start, Bytes(size))| {
             let pieces = cut(size, move |done| LINE as u64 - (start.0 + done) % LINE as u64);
@@ -33,7 +34,7 @@ impl Order {
         })
     }
 
-    /// What is to be moved, in pieces that cross the border of a line neither where they come from nor where they go to.
+    /// The transfer in pieces that cross no line boundary, neither at the source nor at the target.
     fn pieces(&self) -> impl Iterator<Item = Piece> {
         let repeated = self.transfer.pattern.as_deref();
         self.transfer.pieces.iter().flat_map(move |&gpu::Piece { to, from, bytes }| {
@@ -54,7 +55,7 @@ impl Order {
     }
 }
 
-/// Cuts so many bytes where `left` says that a piece must end: where each begins, and its size.
+/// Splits `size` bytes at the points given by `left`. Yields the start and size of each piece.
 fn cut(size: u64, left: impl Fn(u64) -> u64) -> impl Iterator<Item = (u64, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -65,7 +66,7 @@ fn cut(size: u64, left: impl Fn(u64) -> u64) -> impl Iterator<Item = (u64, usize
     })
 }
 
-/// The bytes of a repeated pattern from `from` on, at their place in a line.
+/// The bytes of a repeated pattern from `from` on, placed at offset `inside` of a line.
 fn repeat(pattern: &[u8], from: u64, inside: usize, count: usize) -> Block<LINE> {
     let skip = (from % pattern.len().max(1) as u64) as usize;
     let bytes: Vec<u8> = pattern.iter().copied().cycle().skip(skip).take(count).collect();
@@ -79,7 +80,7 @@ fn inside(place: PhysAddr) -> usize {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     source: Source,
-    /// None: it is only read.
+    /// `None`: the piece is only read.
     to: Option<PhysAddr>,
     count: usize,
 }
@@ -87,43 +88,43 @@ struct Piece {
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Memory(PhysAddr),
-    /// The bytes, where they are in the line that they go to.
+    /// The bytes, at their offset in the target line.
     Pattern(Block<LINE>),
 }
 
-/// What a buffer is waiting for.
+/// The state of a buffer.
 #[derive(Clone, Copy, Debug)]
 enum Buffer {
     Free,
-    /// The bytes of a piece.
+    /// Waits for the bytes of a piece.
     Loads(Piece),
-    /// That these are performed.
+    /// Waits until its bytes have been written.
     Stores,
 }
 
-/// The engine.
 pub struct Dma {
     inside: ModelGpus,
     replies: Vec<Inlet<Reply>>,
-    /// To the host's memory, and to that of devices, where it is another. One of them may be held up while the other goes on.
+    /// Request wires: to the host's memory, and to the devices' memories if they are separate. Back-pressure on one
+    /// does not stop the other.
     requests: Vec<(Sender<Request>, Pending)>,
     bell: EventCount,
     buffers: Vec<Buffer>,
-    /// Which are free, and which hold bytes to be written, in order.
+    /// Free buffers; `loaded`: buffers with bytes to write, in order.
     free: Vec<usize>,
     loaded: VecDeque<(usize, PhysAddr, Block<LINE>)>,
     copies: Counter,
     moved: MovedBytes,
     cycles: Phases,
     copy_cycles: Histogram,
-    /// Bytes that went to the host, and cycles of transfers that did.
+    /// Bytes of transfers to the host; `to_host_cycles`: their durations.
     to_host: Counter,
     to_host_cycles: Histogram,
 }
 
 impl Dma {
-    /// Builds an engine with so many buffers at `scope`; from now on the GPUs' driver leaves transfers to it. The first wire leads to
-    /// the host's memory, the last one to that of devices.
+    /// Builds an engine with `buffers` buffers at `scope`; from then on the GPUs' driver uses it for transfers. The
+    /// first wire leads to the host's memory, the last one to the devices'.
     pub fn new(inside: &ModelGpus, buffers: usize, wires: Vec<Wire<Reply, Request>>, scope: &Scope) -> Self {
         let bell = scope.eventcount("work");
         inside.transfers_to(bell.clone());
@@ -175,7 +176,7 @@ impl Dma {
         }
     }
 
-    /// Moves pieces until all have been performed.
+    /// Moves pieces until all of them have been written.
     async fn carry(&mut self, cx: &Context, pieces: impl Iterator<Item = Piece>) {
         let mut pieces = pieces.fuse().peekable();
         while pieces.peek().is_some() || self.free.len() < self.buffers.len() {
@@ -192,7 +193,7 @@ impl Dma {
         }
     }
 
-    /// Takes an answer of each wire, if one has come.
+    /// Takes one answer from each wire, if one has arrived.
     fn answer(&mut self) -> bool {
         let mut any = false;
         for wire in 0..self.replies.len() {
@@ -211,7 +212,7 @@ impl Dma {
         any
     }
 
-    /// The wire to a place.
+    /// Index of the wire to an address.
     fn way(&self, place: PhysAddr) -> usize {
         match Zone::of(place) {
             Zone::Host => 0,
@@ -219,7 +220,7 @@ impl Dma {
         }
     }
 
-    /// Writes what came first, if anything has and its wire is free; says which wire that took.
+    /// Writes the oldest loaded bytes, if there are any and their wire is free. Returns the wire used.
     fn write(&mut self) -> Option<usize> {
         let way = self.way(self.loaded.front()?.1);
         if !self.requests[way].1.is_clear() {
@@ -230,7 +231,8 @@ impl Dma {
         Some(way)
     }
 
-    /// Begins with the next piece, if there is one, a buffer for it, and a free wire that was not `taken` in this cycle.
+    /// Starts the next piece if there is one, a buffer is free, and its wire is free and not the one `taken` in this
+    /// cycle.
     fn begin(&mut self, pieces: &mut Peekable<impl Iterator<Item = Piece>>, taken: Option<usize>) -> bool {
         let (Some(buffer), Some(piece)) = (self.free.last().copied(), pieces.peek().copied()) else { return false };
         let way = match (piece.source, piece.to) {

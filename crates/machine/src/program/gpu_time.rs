@@ -1,13 +1,14 @@
-//! What each GPU spends the run on: kernels, or waiting, and for what.
+//! Time account of each GPU: how long it runs kernels, and how long it waits for what.
 //!
-//! At any time a GPU is in one phase, the first of this list that applies: a kernel of it waits for the driver to answer a page fault; a kernel
-//! runs; its share of a kernel is over and other GPUs still run theirs; caches are flushed around a kernel; bytes are being copied to or
-//! from its memory; it has nothing to do. All of it is seen from the host, where commands are given and ends are told.
+//! At any time a GPU is in one phase, the first of this list that applies: a kernel waits for the driver to serve a
+//! page fault; a kernel runs; caches are flushed around a kernel; the GPU's share of a kernel is over and other GPUs
+//! still run theirs; bytes are copied to or from its memory; the GPU is idle. Times are taken at the host, when
+//! commands are sent and completions arrive.
 
 use engine::{Phases, Scope};
 use std::cell::RefCell;
 
-/// The phases, as statistics name them. A GPU begins with the first.
+/// Names of the phases in the statistics. A GPU starts in the first.
 const NAMES: [&str; 6] = ["idle", "kernel", "fault", "peers", "flush", "copy"];
 
 #[derive(Clone, Copy)]
@@ -23,9 +24,9 @@ enum Phase {
 /// Work of one GPU that has begun and not ended.
 #[derive(Clone, Copy, Default)]
 struct Pending {
-    /// Kernels, or its shares of them.
+    /// Running kernels, or running shares of kernels.
     kernels: usize,
-    /// Kernels that its front end has not seen the end of, with those whose own share is over.
+    /// Kernels whose end the front end has not seen, including those whose share on this GPU is over.
     jobs: usize,
     faults: usize,
     flushes: usize,
@@ -45,7 +46,7 @@ impl Pending {
     }
 }
 
-/// The accounts of all GPUs; none, where GPUs share a chip with all that they could wait for.
+/// The accounts of all GPUs; empty if the GPUs share a chip with everything they could wait for.
 pub(super) struct GpuTime(Vec<RefCell<(Pending, Phases)>>);
 
 impl GpuTime {
@@ -69,17 +70,17 @@ impl GpuTime {
         (0..self.0.len()).for_each(|gpu| self.change(gpu, &change));
     }
 
-    /// A kernel is given to a GPU.
+    /// A kernel is sent to a GPU.
     pub fn launch(&self, gpu: usize) {
         self.change(gpu, |pending| (pending.kernels, pending.jobs) = (pending.kernels + 1, pending.jobs + 1));
     }
 
-    /// The GPU has told that its share of a kernel is over.
+    /// The GPU has reported the end of its share of a kernel.
     pub fn share_over(&self, gpu: usize) {
         self.change(gpu, |pending| pending.kernels -= 1);
     }
 
-    /// All GPUs have come to the end of a kernel.
+    /// All GPUs have reported the end of a kernel.
     pub fn kernel_over(&self, gpu: usize) {
         self.change(gpu, |pending| pending.jobs -= 1);
     }
@@ -88,12 +89,12 @@ impl GpuTime {
         self.change_all(|pending| step(&mut pending.flushes, begins));
     }
 
-    /// This many page faults of a GPU wait for the driver's answer.
+    /// Sets the number of a GPU's page faults that wait for the driver.
     pub fn faults(&self, gpu: usize, open: usize) {
         self.change(gpu, |pending| pending.faults = open);
     }
 
-    /// A copy to or from the memories of these GPUs begins or ends; none: to or from the one that all share.
+    /// A copy to or from the memories of these GPUs begins or ends; `None`: to or from the memory that all share.
     pub fn copy(&self, gpus: Option<&[usize]>, begins: bool) {
         match gpus {
             Some(gpus) => gpus.iter().for_each(|gpu| self.change(*gpu, |pending| step(&mut pending.copies, begins))),

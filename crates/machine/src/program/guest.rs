@@ -1,14 +1,14 @@
-//! What a core runs.
+//! The part of a process that runs on one core.
 
 use super::software::State;
 use cpu::{Executed, Fetch, Program};
 use engine::Time;
 use std::{cell::RefCell, rc::Rc};
 
-/// The threads of one core, to be asked for their next instructions.
+/// The threads of one core; the core fetches their instructions here.
 pub struct Guest {
     pub(super) state: Rc<RefCell<State>>,
-    /// The number of the core's first hardware thread among all.
+    /// Index of the core's first hardware thread among those of all cores.
     pub(super) first: usize,
 }
 
@@ -17,7 +17,7 @@ impl Program for Guest {
         self.state.borrow_mut().next(self.first + thread, quiet, executed, now)
     }
 
-    /// Nothing is left to do: the window has known since the cache performed it ([`Software::perform`](super::Software)), for a
-    /// core must not go on to see its own store when others already see a later one.
+    /// Nothing to do here: the store took effect when the cache performed it ([`Software::perform`](super::Software)).
+    /// A core must not see its own store after other cores already see a later one.
     fn performed(&mut self, _: usize) {}
 }

@@ -1,8 +1,8 @@
-//! The DMA engine of a host outside: it moves bytes between the host's memory and the devices'.
+//! The DMA engine of a host outside the machine: it moves bytes between the host's memory and the devices' memories.
 //!
-//! Here the machine has no model of the wire to the host: a transfer takes what `[host]` says, and its bytes go to and from the
-//! channels of memory in messages, past the caches, which kernels have flushed and which forget what has been written ([`super::FrontEnd`]).
-//! It does one transfer after the other.
+//! The machine has no model of the link to the host: a transfer takes the time given in `[host]`. Its bytes are
+//! exchanged with the memory channels in messages, past the caches. Kernels have flushed the caches, and caches
+//! invalidate what transfers have written ([`super::FrontEnd`]). The engine executes one transfer at a time.
 
 use super::{ModelGpus, OutsideProcess, dma, moved::MovedBytes};
 use dram::HostBytes;
@@ -12,30 +12,30 @@ use mem::{Block, Bytes, Interleave, LINE, LineAddr, PhysAddr, Seen, Share, Zone}
 use os::opencl::gpu::{Piece, Transfer};
 use std::collections::VecDeque;
 
-/// What transfers take.
+/// Bandwidths of transfers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostDmaSpec {
-    /// Bytes a second between the host and devices, and within device memory; none: any number.
+    /// Bytes per second between the host and devices; `copy_engine`: within device memory. `None`: unlimited.
     pub bandwidth: Option<Bytes>,
     pub copy_engine: Option<Bytes>,
 }
 
-/// What a channel of memory is asked: bytes in one piece of it.
+/// A request to a memory channel for contiguous bytes.
 pub enum ToChannel {
     Write(PhysAddr, Box<[u8]>),
     Read(PhysAddr, usize),
 }
 
-/// The bytes that were read; nothing for what was written.
+/// The bytes that were read; empty after a write.
 pub struct FromChannel(Box<[u8]>);
 
-/// A channel of memory, as the engine reaches it: its bytes, past all that is modelled of it.
+/// The DMA engine's port of a memory channel: it accesses the channel's bytes without its timing model.
 pub struct DmaPort {
     pub wire: Wire<ToChannel, FromChannel>,
     pub store: dram::Store,
     pub share: Share,
     pub reporter: Option<Reporter>,
-    /// Whether logical time orders accesses, to which those of a host do not belong.
+    /// Whether logical time orders accesses; a host's accesses have no logical time.
     pub timed: bool,
 }
 
@@ -77,22 +77,21 @@ impl DmaPort {
     }
 }
 
-/// Bytes on their way: where they go to, as the driver names it, and what they are, once they have come.
+/// Bytes in transit: their target address, as the driver names it, and their values once they have arrived.
 struct Chunk {
     to: PhysAddr,
     bytes: Option<Box<[u8]>>,
 }
 
-/// Pieces that are moved together.
+/// Pieces moved together.
 const BATCH: usize = 256;
 
-/// The engine.
 pub struct HostDma {
     gpus: ModelGpus,
     process: OutsideProcess,
     spec: HostDmaSpec,
     channels: Interleave<usize>,
-    /// Bytes that lie in one channel in one piece.
+    /// Bytes that are contiguous in one channel.
     run: u64,
     replies: Vec<Inlet<FromChannel>>,
     requests: Vec<Outlet<ToChannel>>,
@@ -152,7 +151,7 @@ impl HostDma {
         }
     }
 
-    /// How long a transfer takes.
+    /// Duration of a transfer.
     fn length(&self, transfer: &Transfer) -> Time {
         let is_device = |place| Zone::of(place) != Zone::Host;
         let (mut within, mut across) = (0, 0);
@@ -170,7 +169,7 @@ impl HostDma {
         time(within, self.spec.copy_engine) + time(across, self.spec.bandwidth)
     }
 
-    /// Pieces that lie in one channel each, at either end.
+    /// Splits a transfer so that each piece lies in one channel at either end.
     fn cut(&self, transfer: &Transfer) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for piece in &transfer.pieces {
@@ -189,7 +188,7 @@ impl HostDma {
     /// Moves pieces: all are read before the first is written.
     async fn carry(&self, pieces: &[Piece], pattern: Option<&[u8]>) {
         let mut chunks: Vec<Chunk> = Vec::with_capacity(pieces.len());
-        // What each channel has been asked for and has not answered.
+        // Requests that each channel has not answered yet.
         let mut asked: Vec<VecDeque<usize>> = vec![VecDeque::new(); self.requests.len()];
         for piece in pieces {
             let mut bytes = vec![0; piece.bytes as usize];
@@ -231,14 +230,14 @@ impl HostDma {
         self.hear_all(&mut asked, &mut chunks).await;
     }
 
-    /// Takes answers of a channel until it can be asked again: what it has answered may be in the way.
+    /// Takes answers from a channel until it has room for a request: unread answers may block it.
     async fn make_room(&self, channel: usize, asked: &mut [VecDeque<usize>], chunks: &mut [Chunk]) {
         while !self.requests[channel].has_room(Lane::Request) && !asked[channel].is_empty() {
             self.hear(channel, asked, chunks).await;
         }
     }
 
-    /// Takes all answers.
+    /// Waits for all answers.
     async fn hear_all(&self, asked: &mut [VecDeque<usize>], chunks: &mut [Chunk]) {
         for channel in 0..asked.len() {
             while !asked[channel].is_empty() {
@@ -254,7 +253,7 @@ impl HostDma {
         }
     }
 
-    /// The channel of a place in device memory, and the place as the machine knows it.
+    /// The channel that holds an address of device memory, and the address as the machine knows it.
     fn channel(&self, place: PhysAddr) -> (usize, PhysAddr) {
         let at = self.gpus.address(place);
         (*self.channels.of(at.0), at)

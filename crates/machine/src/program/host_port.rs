@@ -1,4 +1,4 @@
-//! A DMA engine's way to the memory of a host outside, where the machine has no model of that memory.
+//! A DMA engine's port to the memory of a host outside the machine, for machines that do not model that memory.
 
 use super::OutsideProcess;
 use dram::HostBytes;

@@ -1,10 +1,12 @@
-//! A program on the cores of the machine, or on a host outside of it.
+//! A program on the cores of the machine, or on a host outside it.
 //!
-//! The process and its kernel are `os`'s ([`os::process::TimedProcess`]); cores and caches are the machine's. Here they meet:
-//! [`Software`] is a process with the threads of all its cores, a [`Guest`] is what one core runs, [`Schedule`] says which
-//! thread that is, [`Timekeeper`] keeps timers and stays until the program has ended, and [`ModelGpus`] are GPUs of the same model, which use the process's
-//! own pages; a [`FrontEnd`] hands kernels to them, and a [`Dma`] engine may move bytes. An
-//! [`Outside`] host executes a process without cores, and [`HostDma`] moves its bytes. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
+//! The process and its kernel belong to `os` ([`os::process::TimedProcess`]); cores and caches belong to the machine.
+//! This module connects them. [`Software`] is a process with the threads of all its cores, a [`Guest`] is the part that
+//! one core runs, and the [`Schedule`] decides which thread that is. The [`Timekeeper`] keeps timers and lives until
+//! the program has ended. [`ModelGpus`] are GPUs of the same model, which use the process's own pages; a [`FrontEnd`]
+//! sends them kernels, and a [`Dma`] engine may move bytes. An [`Outside`] host executes a process without cores, and
+//! [`HostDma`] moves its bytes. A core executes stores ahead of time; they are performed later, by its first-level
+//! cache ([`Software::perform`]).
 
 mod claims;
 mod direct;

@@ -1,9 +1,8 @@
-//! What transfers moved, by cause.
+//! Bytes that transfers moved, by cause.
 
 use engine::{Counter, Scope};
 use os::opencl::gpu::{Cause, Transfer};
 
-/// Bytes by cause.
 pub(super) struct MovedBytes([Counter; 7]);
 
 impl MovedBytes {
@@ -14,7 +13,7 @@ impl MovedBytes {
         )
     }
 
-    /// A transfer is over.
+    /// Counts a completed transfer.
     pub fn add(&self, transfer: &Transfer) {
         let cause = match transfer.cause {
             Cause::Copy => 0,

@@ -1,8 +1,8 @@
-//! A host outside of the machine, in the model: it executes a program an instruction a nanosecond.
+//! A host outside the machine, as part of the model: it executes a program at one instruction per nanosecond.
 //!
-//! It runs a turn of the program at once, and then waits until the machine's time is where that turn ended. A turn is short while
-//! kernels or transfers are in flight, of whose end the program may hear, and ends with a call that gives the GPUs work. While all
-//! threads wait, the host waits for the next timer or for the GPUs.
+//! The host executes a turn of the program at once, and then waits until simulated time reaches the end of that turn.
+//! Turns are short while kernels or transfers are in flight, because the program may be notified of their end. A call
+//! that gives the GPUs work ends a turn. While all threads wait, the host waits for the next timer or for the GPUs.
 
 use super::{Finish, ModelGpus};
 use dram::HostBytes;
@@ -21,10 +21,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Instructions of a turn while devices are at work.
+/// Instructions of a turn while devices are busy.
 const SHORT_TURN: u64 = 1000;
 
-/// The host's process, which others in its partition may look at. Clones are the same.
+/// The host's process, shared with other elements of its partition. Clones refer to one process.
 #[derive(Clone)]
 pub struct OutsideProcess(Rc<RefCell<State>>);
 
@@ -61,7 +61,7 @@ impl OutsideProcess {
         Self(Rc::new(RefCell::new(State { process, usage, gpus, finish })))
     }
 
-    /// Looks at the process.
+    /// Calls `look` with the process.
     pub fn with<T>(&self, look: impl FnOnce(&mut Process) -> T) -> T {
         look(&mut self.0.borrow_mut().process)
     }
@@ -78,7 +78,7 @@ impl HostBytes for OutsideProcess {
     }
 }
 
-/// The host's memory, for those who are built before the process is started.
+/// The host's memory, for elements that are built before the process is started.
 #[derive(Default)]
 pub struct HostMemory(OnceCell<OutsideProcess>);
 
@@ -102,10 +102,10 @@ impl HostBytes for HostMemory {
     }
 }
 
-/// Tells the golden image what the program has written where kernels can see it: in pages of the host that these reach.
+/// Reports the program's writes to the golden image, for pages of the host that kernels can access.
 pub struct HostAudit {
     reporter: Reporter,
-    /// What the image has been told.
+    /// The contents that the image knows.
     known: BTreeMap<PhysAddr, Vec<u8>>,
 }
 
@@ -114,7 +114,7 @@ impl HostAudit {
         Self { reporter, known: BTreeMap::new() }
     }
 
-    /// The host has got these pages from GPUs: what is there now it has not written.
+    /// Takes over the contents of pages that the host has received from GPUs, which are not writes of the host.
     fn rebase(&mut self, process: &OutsideProcess, pages: &[PhysAddr]) {
         for page in pages {
             let known = self.known.entry(*page).or_insert_with(|| vec![0; PAGE as usize]);
@@ -122,7 +122,7 @@ impl HostAudit {
         }
     }
 
-    /// Looks at these pages. `quiet`: no kernel runs, so what is told now is what the next one sees.
+    /// Reports changes in these pages. `quiet`: no kernel runs, so the next kernel sees these writes.
     fn look(&mut self, process: &OutsideProcess, pages: &BTreeSet<PhysAddr>, quiet: bool) {
         let (mut bytes, mut told) = (vec![0; PAGE as usize], false);
         for page in pages {
@@ -144,11 +144,11 @@ impl HostAudit {
     }
 }
 
-/// Who executes it.
+/// The element that executes the process.
 pub struct Outside {
     process: OutsideProcess,
     gpus: ModelGpus,
-    /// Rung when a kernel or a transfer has ended.
+    /// Advanced when a kernel or a transfer has ended.
     bell: EventCount,
     audit: Option<HostAudit>,
 }
@@ -196,7 +196,7 @@ impl Outside {
         }
     }
 
-    /// How long it is until the program's clock shows this.
+    /// Cycles until the program's clock reaches `until`.
     fn cycles_until(&self, until: Time, begun: Time, cx: &Context) -> u64 {
         cx.cycle_at(Time(until.0.saturating_sub(begun.0))).0.saturating_sub(cx.now().0)
     }

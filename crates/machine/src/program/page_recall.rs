@@ -1,4 +1,5 @@
-//! Pages that the driver takes away from GPUs: their TLBs forget where they were, then their caches write back and forget their lines.
+//! Recalls pages from GPUs for the driver: TLBs drop their translations, then caches write back and invalidate their
+//! lines.
 
 use super::{FrontEnd, ModelGpus};
 use engine::{Context, Counter, EventCount, Histogram, Scope, Time};
@@ -8,23 +9,23 @@ use rustc_hash::FxHashMap;
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 use vm::{MOST_PAGES, Shootdown, Shootdowns};
 
-/// What the driver has ordered.
+/// A recall that the driver has ordered.
 pub(super) struct Recall {
     pub number: u64,
     pub pages: Vec<(Asid, VirtAddr)>,
 }
 
-/// How long a page stays that has been given out for a fault, so that the access which waited for it is made.
+/// Minimum time that a page stays after a fault was served, so that the access that waited for it can complete.
 const STAY: Time = Time::nanos(2000);
 
-/// Frames that TLBs have forgotten, on their way to the caches.
+/// Frames whose translations are gone, on their way to the caches.
 struct Forgotten {
     number: u64,
     start: Time,
     frames: Vec<PhysAddr>,
 }
 
-/// Has TLBs forget pages, one order after the other; runs where the kernel runs.
+/// Executes the TLB part of recalls, one at a time, in the kernel's clock domain.
 pub struct TlbRecall {
     gpus: ModelGpus,
     shootdowns: Rc<Shootdowns>,
@@ -32,7 +33,8 @@ pub struct TlbRecall {
     next: Rc<CacheRecall>,
 }
 
-/// Has caches write back and forget the frames of those pages; runs where the front end runs.
+/// Executes the cache part of recalls: caches write back and invalidate the frames' lines. Runs where the front end
+/// runs.
 pub struct CacheRecall {
     gpus: ModelGpus,
     front_end: FrontEnd,
@@ -57,7 +59,7 @@ impl CacheRecall {
                 continue;
             };
             self.pages.add(frames.len() as u64);
-            // A frame's lines may be in caches of GPUs that reach it over others, and stores to them in flight from one to another.
+            // Caches of all GPUs that reach a frame may hold its lines, and stores to it may be in flight between GPUs.
             for caches in [Recalled::FirstLevel, Recalled::Shared] {
                 let recalls: Vec<Ticket> = self.front_end.recall(caches, &frames);
                 for recall in recalls {
@@ -71,7 +73,8 @@ impl CacheRecall {
 }
 
 impl TlbRecall {
-    /// Builds it at `scope`, which belongs to the clock domain of `shootdowns`; from now on pages may be taken away from these GPUs.
+    /// Builds the recall unit at `scope`, which belongs to the clock domain of `shootdowns`. From then on the driver
+    /// may recall pages from these GPUs.
     pub fn new(gpus: &ModelGpus, shootdowns: Rc<Shootdowns>, next: Rc<CacheRecall>, scope: &Scope) -> Self {
         let bell = scope.scope("recall").eventcount("work");
         gpus.recalls_to(bell.clone());
@@ -79,7 +82,7 @@ impl TlbRecall {
     }
 
     pub async fn run(self, cx: Context) {
-        // When pages were last given out for faults; looked up, never walked.
+        // When pages were last mapped for faults; never iterated.
         let mut given = FxHashMap::default();
         loop {
             given.extend(self.gpus.take_answered().into_iter().map(|page| (page, cx.time())));
@@ -108,7 +111,7 @@ impl TlbRecall {
     }
 }
 
-/// What TLBs have to forget.
+/// The shootdowns for these pages.
 fn orders_for(pages: &[(Asid, VirtAddr, PhysAddr)]) -> Vec<Shootdown> {
     let mut spaces: Vec<Asid> = pages.iter().map(|(asid, ..)| *asid).collect();
     spaces.sort_unstable();

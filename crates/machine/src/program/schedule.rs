@@ -1,25 +1,25 @@
-//! Which thread runs where.
+//! Scheduling: which thread runs on which hardware thread.
 //!
-//! An agent, a hardware thread of a core, runs a thread until that waits. It takes a thread up again that it ran last, else
-//! one that nobody has run yet, else one whose last agent has something else to do; of several, the one that began first. If
-//! more threads can run than there are agents, a thread gives way when its slice of time is over.
+//! An agent is a hardware thread of a core. It runs a thread until that thread waits. An idle agent prefers a thread
+//! that it ran last, then one that has never run, then one whose last agent is busy; among equals, the one that began
+//! first. If more threads are runnable than there are agents, a thread is preempted at the end of its time slice.
 
 use engine::Time;
 use os::{Tid, process::TimedProcess};
 use std::collections::BTreeMap;
 
-/// What runs on an agent.
+/// The thread that runs on an agent.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     thread: Tid,
-    /// When others get their turn, if there are any.
+    /// When the thread is preempted if others wait.
     until: Time,
 }
 
 #[derive(Debug)]
 pub struct Schedule {
     agents: Vec<Option<Turn>>,
-    /// Where threads ran last.
+    /// The last agent of each thread.
     last: BTreeMap<Tid, usize>,
     slice: Time,
 }
@@ -33,19 +33,19 @@ impl Schedule {
         self.agents.len()
     }
 
-    /// The thread of an agent.
+    /// The thread that runs on an agent.
     pub fn running(&self, agent: usize) -> Option<Tid> {
         self.agents[agent].map(|turn| turn.thread)
     }
 
-    /// Finds a thread for an agent that has none.
+    /// Picks a thread for an idle agent.
     pub fn pick(&mut self, agent: usize, driven: &TimedProcess, now: Time) -> Option<Tid> {
         let free = |tid: &Tid| !self.agents.iter().flatten().any(|turn| turn.thread == *tid);
         let rank = |tid: &Tid| match self.last.get(tid) {
             Some(last) if *last == agent => 0,
             None => 1,
             Some(last) if self.agents[*last].is_some() => 2,
-            // Its own agent is about to take it.
+            // Its own agent is about to run it.
             Some(_) => 3,
         };
         let thread = driven.runnable().filter(free).map(|tid| (rank(&tid), tid)).min().filter(|(rank, _)| *rank < 3)?.1;
@@ -54,24 +54,24 @@ impl Schedule {
         Some(thread)
     }
 
-    /// The thread of an agent waits, or has ended.
+    /// The thread of an agent waits or has ended.
     pub fn release(&mut self, agent: usize) {
         self.agents[agent] = None;
     }
 
-    /// A thread has ended.
+    /// Drops the record of a thread that has ended.
     pub fn forget(&mut self, thread: Tid) {
         self.last.remove(&thread);
     }
 
-    /// The thread of an agent gives the rest of its slice away.
+    /// The thread of an agent yields the rest of its slice.
     pub fn give_way(&mut self, agent: usize, now: Time) {
         if let Some(turn) = &mut self.agents[agent] {
             turn.until = now;
         }
     }
 
-    /// Whether an agent's thread is to give way to one that has none. If nobody waits, it gets another slice.
+    /// Whether an agent's thread must be preempted. If no thread waits, it gets another slice.
     pub fn is_over(&mut self, agent: usize, driven: &TimedProcess, now: Time) -> bool {
         let Some(turn) = self.agents[agent].filter(|turn| turn.until <= now) else { return false };
         let waits = |tid: Tid| !self.agents.iter().flatten().any(|turn| turn.thread == tid);
@@ -82,12 +82,12 @@ impl Schedule {
         false
     }
 
-    /// Takes the thread from an agent and gives it the one that has waited longest.
+    /// Preempts an agent's thread and runs the next waiting thread.
     pub fn switch(&mut self, agent: usize, driven: &TimedProcess, now: Time) {
         let Some(old) = self.running(agent) else { return };
         let waits = |tid: &Tid| !self.agents.iter().flatten().any(|turn| turn.thread == *tid);
         let mut waiting: Vec<Tid> = driven.runnable().filter(waits).collect();
-        // In turn: the next behind the one that gives way.
+        // Round robin: the next thread after the preempted one.
         waiting.sort_by_key(|tid| (*tid < old, *tid));
         if let Some(thread) = waiting.first() {
             self.agents[agent] = Some(Turn { thread: *thread, until: now + self.slice });

@@ -1,4 +1,4 @@
-//! A process, the threads it has on cores, and whoever has to be told what.
+//! A process on cores: its threads, and the elements that it notifies of changes.
 
 use super::{Guest, ModelGpus, Schedule, Timekeeper};
 use cpu::{Executed, Fetch, Touch};
@@ -16,46 +16,45 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// How software runs on a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct SoftwareSpec {
     pub cores: usize,
-    /// Hardware threads of each.
+    /// Hardware threads per core.
     pub threads: usize,
     pub system: SystemSpec,
-    /// How long a thread runs while others wait.
+    /// Time slice of a thread while other threads wait.
     pub slice: Time,
 }
 
-/// What is known when the program has ended.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finish {
     pub end: End,
     pub totals: Totals,
     /// What the GPUs have done.
     pub usage: Usage,
-    /// For how long kernels ran, one or several at a time; without launches, copies and warm-ups.
+    /// Total time in which at least one kernel ran, without launches, copies and warm-ups.
     pub kernel_time: Time,
-    /// Its threads, if it was interrupted: what each waits for, and where it is.
+    /// If the program was interrupted: what each thread waits for, and where it is.
     pub threads: Vec<(Tid, String)>,
 }
 
-/// Hardware that remembers translations, as the kernel sees it.
+/// Hardware that caches translations, as seen by the kernel.
 pub trait Translations {
-    /// The kernel is entered, or left: what it writes may be page tables.
+    /// The kernel is entered or left. While in the kernel, its writes may change page tables.
     fn in_kernel(&self, entered: bool);
-    /// The translation of these ranges of addresses has changed. When all have been forgotten,
-    /// [`Software::shot_down`] is to be called.
+    /// The translations of these address ranges have changed. [`Software::shot_down`] must be called after all hardware
+    /// has dropped them.
     fn shoot(&self, ranges: Vec<(u64, u64)>);
 }
 
-/// A process on cores. Clones are the same process.
+/// A process on cores. Clones refer to one process.
 #[derive(Clone)]
 pub struct Software {
     state: Rc<RefCell<State>>,
 }
 
-/// The same for those whom the process itself knows: it ends with the run nevertheless.
+/// A weak reference to a [`Software`], for objects that the process itself owns, so that no cycle keeps it alive.
 pub struct KnownSoftware(Weak<RefCell<State>>);
 
 impl KnownSoftware {
@@ -69,14 +68,14 @@ pub(super) struct State {
     schedule: Schedule,
     threads: usize,
     trap: u64,
-    /// One for each core.
+    /// One event count per core.
     pub bells: Vec<EventCount>,
-    /// The timekeeper's: something has changed that it looks at.
+    /// Wakes the timekeeper when a deadline, a mark or the end of the program has changed.
     pub alert: EventCount,
     gpus: Option<ModelGpus>,
     translations: Option<Rc<dyn Translations>>,
     in_kernel: bool,
-    /// What has been passed: the point that the run was fast-forwarded to, begin and end of the region of interest.
+    /// Points that the program has passed: the end of the fast-forward, and begin and end of the region of interest.
     pub marks: [bool; 3],
     seen: (u64, Time),
     usage: Rc<RefCell<Usage>>,
@@ -88,8 +87,8 @@ impl Software {
         KnownSoftware(Rc::downgrade(&self.state))
     }
 
-    /// Puts a process on cores with these bells. `alert` belongs to the clock domain in which the [`Timekeeper`] will run; what is
-    /// known in the end goes to `finish`. What memory is to hold at first is what the process's frames hold after this.
+    /// Places a process on cores with these event counts. `alert` belongs to the clock domain of the [`Timekeeper`];
+    /// the result goes to `finish`. After this call, the process's frames hold the initial contents of memory.
     pub fn new(
         process: Process,
         spec: SoftwareSpec,
@@ -117,70 +116,70 @@ impl Software {
         Self { state: Rc::new(RefCell::new(state)) }
     }
 
-    /// The GPUs that the process's driver was given, and where that counts what they do.
+    /// Attaches the GPUs that the process's driver uses, and the record of what they do.
     pub fn attach(&self, gpus: &ModelGpus, usage: Rc<RefCell<Usage>>) {
         let mut state = self.state.borrow_mut();
         gpus.ring(state.bells.clone());
         gpus.begin(state.driven.begun());
         state.gpus = Some(gpus.clone());
         state.usage = usage;
-        // A program that was fast-forwarded may have ended.
+        // A program that was fast-forwarded may already have ended.
         state.end();
     }
 
-    /// Whom to ask where the newest bytes of a line are that GPUs may write.
+    /// Sets the function that says where the newest bytes of a line are, for lines that GPUs may write.
     pub fn set_look(&self, look: Look) {
         if let Some(window) = self.state.borrow_mut().driven.process_mut().space.window() {
             window.set_look(look);
         }
     }
 
-    /// Whom to tell of translations that change. To be called before anything runs.
+    /// Sets the hardware to notify of changed translations. Must be called before anything runs.
     pub fn set_translations(&self, translations: Rc<dyn Translations>) {
         let mut state = self.state.borrow_mut();
         state.driven.keep_tlbs();
         state.translations = Some(translations);
     }
 
-    /// What has changed of translations has been forgotten everywhere.
+    /// All hardware has dropped the changed translations.
     pub fn shot_down(&self) {
         let mut state = self.state.borrow_mut();
         state.driven.shot_down();
         state.bells.iter().for_each(EventCount::advance);
     }
 
-    /// What a core runs.
+    /// The part of the process that a core runs.
     pub fn guest(&self, core: usize) -> Guest {
         let first = core * self.state.borrow().threads;
         Guest { state: Rc::clone(&self.state), first }
     }
 
-    /// The first-level cache of a core has performed the oldest store of one of its hardware threads: everybody on the CPU's
-    /// side sees it from now on. Empty stores, such as prefetches, are passed over.
+    /// The first-level cache of a core has performed the oldest store of one of its hardware threads: from now on the
+    /// store is visible to the whole CPU. Empty stores, such as prefetches, are ignored.
     pub fn perform(&self, core: usize, thread: usize, line: LineAddr, data: &Block<LINE>) {
         let mut state = self.state.borrow_mut();
         let agent = core * state.threads + thread;
         state.driven.perform(agent, line, data);
     }
 
-    /// A line has come from a GPU that had changed it.
+    /// A line has arrived from a GPU that had changed it.
     pub fn arrived(&self, line: LineAddr, data: &Block<LINE>) {
         self.state.borrow_mut().driven.process_mut().space.arrived(line, data);
     }
 
-    /// Looks at the process.
+    /// Calls `look` with the process.
     pub fn with_process<T>(&self, look: impl FnOnce(&mut Process) -> T) -> T {
         look(self.state.borrow_mut().driven.process_mut())
     }
 
-    /// Who keeps the timers and ends the run.
+    /// The element that keeps the timers and ends the run.
     pub fn timekeeper(&self) -> Timekeeper {
         Timekeeper { state: Rc::clone(&self.state) }
     }
 }
 
 impl State {
-    /// The next instruction of an agent, or what else it is to do.
+    /// The next instruction of an agent (a hardware thread), or what else it has to do.
     pub fn next(&mut self, agent: usize, quiet: bool, executed: &mut Executed, now: Time) -> Fetch {
         if self.gpus.as_ref().is_some_and(ModelGpus::take_attention) {
             self.driven.interrupt();
@@ -200,7 +199,7 @@ impl State {
                 self.schedule.switch(agent, &self.driven, now);
                 return Fetch::System { cycles: self.trap, stores: Vec::new() };
             }
-            // A thread that can run needs nobody's leave.
+            // A runnable thread can start at once.
             let free = thread.is_none() && !self.driven.in_kernel(agent);
             if free && self.schedule.pick(agent, &self.driven, now).is_some() {
                 continue;
@@ -249,11 +248,11 @@ impl State {
         }
     }
 
-    /// Tells whoever waits for what has just changed.
+    /// Notifies the elements that wait for what has changed.
     fn tell(&mut self) {
         let mut passed = self.driven.take_marks();
         if self.driven.is_warming_up() {
-            // What warms the caches is one region, whatever the program marks there.
+            // The warm-up is one region; marks of the program in it are ignored.
             passed = [false; 3];
         }
         self.marks.iter_mut().zip(passed).for_each(|(mark, passed)| *mark |= passed);
@@ -279,7 +278,7 @@ impl State {
         }
     }
 
-    /// Notes how it ended, once.
+    /// Records the program's end, once.
     fn end(&mut self) {
         let Some(end) = self.driven.end().cloned() else { return };
         self.note(end, Vec::new());

@@ -1,5 +1,5 @@
-//! Who wakes cores when a deadline has come, and starts regions of the statistics where the program marks them. The only one
-//! whose end the run waits for: it ends with the program, and the run when all others have come to rest.
+//! Wakes cores when a deadline has passed, and starts a statistics region where the program marks one. The engine's run
+//! waits for this context only: it ends with the program, and the run ends when all other contexts are idle.
 
 use super::software::State;
 use crate::session::WARM_UP;
@@ -13,7 +13,7 @@ pub struct Timekeeper {
 impl Timekeeper {
     pub async fn run(self, cx: Context) {
         let alert = self.state.borrow().alert.clone();
-        // The deadline that cores have been told of.
+        // The last deadline for which cores were woken.
         let mut told = Time::NEVER;
         if self.state.borrow().driven.is_warming_up() {
             cx.region(WARM_UP);

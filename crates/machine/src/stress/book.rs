@@ -1,39 +1,40 @@
-//! What testers know of pages that are moved: words, who writes each, and what all must have seen of them.
+//! The expected values of testers whose pages are moved: which tester writes each word, and which values a read may
+//! return.
 //!
-//! Every word but the last of a line has one tester that writes it: that tester reads its own last value at any time, wherever the page
-//! has been meanwhile. Others read a value of the word which is not older than that of the last synchronisation. The last word of a line is
-//! a counter to which all testers of one GPU add 1 by atomic accesses.
+//! Each word except the last of a line has one tester that writes it. That tester must always read its own last value,
+//! wherever the page has moved meanwhile. Other testers must read a value not older than that of the last
+//! synchronisation. The last word of a line is a counter, to which all testers of one GPU add 1 by atomic accesses.
 
 use super::Stress;
 use crate::spec::Machine;
 use mem::{LINE, PAGE, VirtAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Lines of each page that are accessed.
+/// Lines accessed in each page.
 const LINES_OF_PAGE: u64 = 4;
 
-/// Where the pages begin: no place in memory has such an address.
+/// First virtual address of the pages; no physical address is this large.
 const BASE: u64 = 1 << 44;
 
 pub(super) const WORD: usize = 4;
 const WORDS: u64 = (LINE / WORD) as u64;
 
-/// Bits of a word that count its stores; the others name the word.
+/// Bits of a word that count its stores; the other bits identify the word.
 const COUNT_BITS: u32 = 20;
 const COUNT: u32 = (1 << COUNT_BITS) - 1;
 
-/// The words, and how far all have come with each.
+/// The words, and the number of stores to each.
 pub(crate) struct Book {
     lines: u64,
     gpus: usize,
     testers: u64,
-    /// Of each word: the stores that have been made, or what has been added to a counter; and the value of that at the last
-    /// synchronisation, which changes only while no tester plays.
+    /// Per word: the number of stores made, or a counter's value; `settled`: that number at the last synchronisation.
+    /// `settled` changes only while no tester plays.
     made: Box<[AtomicU32]>,
     settled: Box<[AtomicU32]>,
 }
 
-/// Who writes a word.
+/// The writer of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
     Tester(u64),
@@ -52,7 +53,7 @@ impl Book {
         self.gpus
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub fn pages(&self) -> usize {
         self.lines.div_ceil(LINES_OF_PAGE) as usize
     }
@@ -67,12 +68,12 @@ impl Book {
         owned.map(|number| number / (WORDS - 1) * WORDS + number % (WORDS - 1)).collect()
     }
 
-    /// How many counters testers of a GPU add to: GPUs have those of lines in turn.
+    /// Number of counters of a GPU's testers: the counters of lines are assigned to the GPUs in turn.
     pub fn counters(&self, gpu: usize) -> u64 {
         (self.lines + self.gpus as u64 - 1 - gpu as u64) / self.gpus as u64
     }
 
-    /// One of these.
+    /// The word of a GPU's counter.
     pub fn counter(&self, gpu: usize, number: u64) -> u64 {
         (number * self.gpus as u64 + gpu as u64) * WORDS + WORDS - 1
     }
@@ -84,11 +85,11 @@ impl Book {
         }
     }
 
-    /// Where a word's line begins, and where the word lies in it.
+    /// The address of a word's line, and the word's offset in it.
     pub fn place(&self, word: u64) -> (VirtAddr, usize) {
         let line = word / WORDS;
         let page = line / LINES_OF_PAGE;
-        // Lines of a page are in different sets and banks, and those of different pages too.
+        // Spreads the lines of a page, and those of different pages, over sets and banks.
         let inside = (line % LINES_OF_PAGE * 17 + page * 5) % (PAGE / LINE as u64);
         (VirtAddr(BASE + page * PAGE + inside * LINE as u64), (word % WORDS) as usize * WORD)
     }
@@ -103,13 +104,13 @@ impl Book {
         ((address.0 - BASE) / PAGE) as usize
     }
 
-    /// One more store is made to a word, or 1 is added to a counter: the value after that.
+    /// Records a store to a word, or an addition to a counter. Returns the new value.
     pub fn make(&self, word: u64) -> u32 {
         let made = self.made[word as usize].fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         self.value(word, made)
     }
 
-    /// The value of a word after so many stores, or additions.
+    /// The value of a word after `made` stores or additions.
     fn value(&self, word: u64, made: u32) -> u32 {
         match self.writer(word) {
             Writer::Gpu => made,
@@ -125,19 +126,19 @@ impl Book {
         }
     }
 
-    /// All testers have come to the end of a round, and what they wrote has been synchronised.
+    /// Records a synchronisation: all testers have ended a round, and their writes are visible.
     pub fn settle(&self) {
         for (made, settled) in self.made.iter().zip(&self.settled) {
             settled.store(made.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
-    /// What a counter had at the last synchronisation.
+    /// A counter's value at the last synchronisation.
     pub fn settled(&self, word: u64) -> u32 {
         self.settled[word as usize].load(Ordering::Relaxed)
     }
 
-    /// Checks a value that was read by one who does not write the word: says what would be right.
+    /// Checks a value read by a tester that does not write the word. The error says what would be right.
     pub fn check(&self, word: u64, value: u32) -> Result<(), String> {
         let settled = self.settled(word);
         let (right, least) = match self.writer(word) {

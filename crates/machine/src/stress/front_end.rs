@@ -1,4 +1,4 @@
-//! A tester in the place of the GPUs' front end.
+//! A tester in place of the GPUs' front end.
 
 use super::{Command, Read, Stress, TesterEnd};
 use crate::program::{Caches, Translations};
@@ -11,11 +11,11 @@ use rand_pcg::{
 };
 use std::rc::Rc;
 
-/// Pages that are shot down in a round.
+/// Pages shot down in a round.
 const SHOOTDOWNS: u64 = 4;
 
-/// Stands where the front end of the GPUs stands: has the CPU's caches give up all they hold when it is told to, and now and then while
-/// others play; then it also has pages forgotten.
+/// Takes the place of the GPUs' front end. On command, and once while the others play, it makes the CPU's caches flush
+/// all pages. While the others play it also sends shootdowns of random pages.
 pub(crate) struct FrontEnd {
     stress: Stress,
     random: Pcg64Mcg,

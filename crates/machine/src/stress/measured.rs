@@ -1,4 +1,4 @@
-//! One page that migrates by a fault, with the time of each part: what `bench machine` takes apart.
+//! Migrates one page after a fault and records the time of each step, for `bench machine`.
 
 use super::{Book, Command, Conductor, migrator::FRAMES};
 use crate::program::ModelGpus;
@@ -8,32 +8,32 @@ use mem::{Access, Block, Bytes, PAGE, PhysAddr, VirtAddr, ZONE};
 use os::opencl::gpu::{Cause, Done, Gpus, Page, Piece, Transfer};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Pages of a longer transfer, and of one that is twice as long.
+/// Pages of a long transfer; a second one is twice as long.
 pub(crate) const MANY: u64 = 16;
 
-/// When the parts of a migration were over.
+/// Times at which the steps of a migration ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Migrated {
     /// The command to access the page was sent.
     pub asked: Time,
-    /// The driver heard of the fault.
+    /// The driver received the fault.
     pub heard: Time,
-    /// TLBs and caches had given the page up.
+    /// TLBs and caches had dropped the page.
     pub recalled: Time,
     /// Its bytes had been moved.
     pub moved: Time,
-    /// The report came that the access had been made.
+    /// The report of the completed access arrived.
     pub accessed: Time,
-    /// What it took to move many pages, and twice as many.
+    /// Durations of moving `MANY` pages, and twice as many.
     pub many: [Time; 2],
 }
 
-/// A driver that has one page migrate.
+/// A driver that migrates one page.
 pub(crate) struct OneMigration {
     pub gpus: ModelGpus,
     pub book: Arc<Book>,
     pub bell: EventCount,
-    /// The first addresses of the memories, and whether GPUs reach no memory of the host.
+    /// First addresses of the memories; `apart`: whether GPUs cannot access the host's memory.
     pub zones: Vec<u64>,
     pub apart: bool,
     pub migrated: Arc<Mutex<Migrated>>,
@@ -44,12 +44,12 @@ impl OneMigration {
     fn frame(&self, of_gpu: bool, number: u64) -> PhysAddr {
         let zone = usize::from(of_gpu).min(self.zones.len() - 1);
         let begins = if self.apart { ZONE } else { 0 };
-        // Where there is one memory, both are in it.
+        // With a single memory, the GPU's frames lie behind the host's.
         let behind = if of_gpu { 1 << 20 } else { 0 };
         PhysAddr(begins + self.zones[zone] + FRAMES + behind + number * PAGE)
     }
 
-    /// Waits until what the driver is told meets a condition.
+    /// Waits until the driver's news meet a condition.
     async fn until(&self, told: impl Fn(&Done) -> bool, cx: &Context) -> Time {
         loop {
             let seen = self.bell.count();
@@ -71,7 +71,8 @@ impl OneMigration {
 }
 
 impl Conductor {
-    /// Has a page migrate that the last GPU has used to the first one's tester, and notes when each part of that was over.
+    /// Migrates a page that the last GPU has used to the first GPU, whose tester accesses it, and records the time of
+    /// each step.
     pub async fn migrate(self, mut of: OneMigration, cx: Context) {
         let (at, others) = (of.book.page(0), of.book.gpus() - 1);
         let page = |place: PhysAddr| Page { at, place, writable: true };

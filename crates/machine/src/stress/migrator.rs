@@ -1,8 +1,9 @@
-//! The driver of testers whose pages are moved: it takes pages away from GPUs, moves them to another memory and maps them anew, at random
-//! and to answer faults.
+//! The driver of testers whose pages are moved: it recalls pages from GPUs, moves them to another memory and maps them
+//! again, at random and to serve faults.
 //!
-//! It uses what the driver of a program uses: tables, shootdowns of TLBs, recalls of caches ([`TlbRecall`](crate::program::TlbRecall),
-//! [`CacheRecall`](crate::program::CacheRecall)) and a DMA engine. Only the GPUs' command processors are testers here ([`Recalls`]).
+//! It uses the mechanisms of a program's driver: page tables, shootdowns of TLBs, recalls of caches
+//! ([`TlbRecall`](crate::program::TlbRecall), [`CacheRecall`](crate::program::CacheRecall)) and a DMA engine. Only the
+//! GPUs' command processors are replaced ([`Recalls`]).
 
 use super::{Book, Command, Forgotten, Read};
 use crate::program::ModelGpus;
@@ -17,31 +18,32 @@ use rand_pcg::{
 };
 use std::{cell::Cell, collections::BTreeMap, rc::Rc, sync::Arc};
 
-/// Where frames begin in each memory: behind the lines of testers that stand in the places of DMA engines.
+/// First frame in each memory: behind the lines of testers that replace DMA engines.
 pub(super) const FRAMES: u64 = 64 << 20;
 
-/// Jobs in flight at a time, pages of one job, and the longest pause before the next one in cycles.
+/// Maximum jobs in flight, maximum pages of a usual job, and the longest pause between jobs in cycles.
 const JOBS: usize = 3;
 const PAGES: u64 = 3;
 const PAUSE: u64 = 6000;
 
-/// Cycles that the driver takes to answer a fault, at most.
+/// Maximum cycles that the driver takes to serve a fault.
 const SOFTWARE: u64 = 200;
 
-/// What the conductor of testers sees of their driver.
+/// The conductor's view of the testers' driver.
 pub(crate) struct Pages {
     pub control: Rc<Control>,
     pub book: Arc<Book>,
 }
 
 impl Pages {
-    /// Testers begin to play: pages are moved from now on.
+    /// Starts moving pages: a round begins.
     pub fn begin(&self) {
         self.control.playing.set(true);
         self.control.bell.advance();
     }
 
-    /// All have played: waits until no page is on its way. What has been written is synchronised before testers play again.
+    /// Stops moving pages and waits until none is in flight: a round is over. Writes are synchronised before the next
+    /// round.
     pub async fn end(&self) {
         let seen = self.control.at_rest.count();
         self.control.playing.set(false);
@@ -57,20 +59,20 @@ pub(crate) struct Control {
     at_rest: EventCount,
 }
 
-/// A page as the driver knows it.
+/// The driver's state of a page.
 struct Known {
     frame: PhysAddr,
-    /// For each GPU: whether its table has the page, and whether it may write.
+    /// Per GPU: `None` if its table lacks the page, otherwise whether the page is writable.
     mapped: Vec<Option<bool>>,
-    /// Whether a job is about it, and the faults that wait for the end of that.
+    /// Whether a job moves the page; `faults`: the faults that wait for that job.
     busy: bool,
     faults: Vec<DeviceFault>,
 }
 
-/// Pages that are taken away, and moved.
+/// Pages to recall, and possibly to move.
 struct Job {
     pages: Vec<usize>,
-    /// Where each goes; none: they stay where they are.
+    /// The target frame of each page; empty: they stay.
     to: Vec<PhysAddr>,
 }
 
@@ -81,7 +83,7 @@ pub(crate) struct Migrator {
     control: Rc<Control>,
     pages: Vec<Known>,
     free: Vec<PhysAddr>,
-    /// By the number of what they wait for.
+    /// By the number of the recall or transfer that they wait for.
     jobs: BTreeMap<u64, (Job, Step)>,
     next: u64,
     migrations: Counter,
@@ -97,7 +99,8 @@ enum Step {
 }
 
 impl Migrator {
-    /// The driver of these GPUs; `zones`: the first addresses of the memories, and whether GPUs reach no memory of the host.
+    /// The driver of these GPUs. `zones`: the first addresses of the memories, and whether GPUs cannot access the
+    /// host's memory.
     pub fn new(
         gpus: &ModelGpus,
         book: &Arc<Book>,
@@ -109,10 +112,10 @@ impl Migrator {
         let (bell, at_rest) = (scope.eventcount("work"), scope.eventcount("at_rest"));
         gpus.ring(vec![bell.clone()]);
         let control = Rc::new(Control { playing: Cell::new(false), bell, at_rest });
-        // The first memory of devices, as drivers number them, where the machine has no other.
+        // If GPUs cannot access the host's memory, drivers number the first device memory from `ZONE` on.
         let begins = if apart { ZONE } else { 0 };
         let pages = book.pages() as u64;
-        // One frame in each memory is free.
+        // Each memory has one free frame.
         let in_zone = pages.div_ceil(zones.len() as u64) + 1;
         let frame = |number: u64| zones[(number % zones.len() as u64) as usize] + number / zones.len() as u64 * PAGE;
         let mut frames: Vec<PhysAddr> =
@@ -165,13 +168,13 @@ impl Migrator {
         }
     }
 
-    /// Takes pages away at random: some of them to move them, some of them for nothing.
+    /// Recalls random pages, some to move them and some without moving them.
     fn begin_any(&mut self) {
         if self.jobs.len() >= JOBS {
             return;
         }
         let all = self.pages.len() as u64;
-        // Now and then so many that TLBs forget the whole address space.
+        // Sometimes all pages, so that TLBs drop the whole address space.
         let wanted = if self.one_in(64) { all } else { 1 + self.below(PAGES) };
         let first = self.below(all);
         let pages: Vec<usize> =
@@ -203,7 +206,7 @@ impl Migrator {
         self.jobs.insert(number, (job, Step::Recall));
     }
 
-    /// What a job waited for has ended.
+    /// Continues a job whose recall or transfer has completed.
     fn go_on(&mut self, number: u64) {
         let (job, step) = self.jobs.remove(&number).expect("what ends was begun");
         match step {
@@ -232,7 +235,7 @@ impl Migrator {
         }
     }
 
-    /// Pages are where they are to be: some GPUs get them at once, and those that asked for them.
+    /// The pages of a job have arrived: maps them for some GPUs, and for those that faulted.
     fn end(&mut self, job: &Job) {
         for &page in &job.pages {
             self.pages[page].busy = false;
@@ -253,7 +256,7 @@ impl Migrator {
         Page { at: self.book.page(page), place: self.pages[page].frame, writable }
     }
 
-    /// A GPU wants a page that its table does not have, or may not be written.
+    /// Serves a fault: a GPU accesses a page that its table lacks, or writes one that is read-only.
     fn fault(&mut self, fault: DeviceFault) {
         self.faults.increment();
         let page = self.book.page_at(fault.page);
@@ -269,7 +272,7 @@ impl Migrator {
         self.resolve(page, &fault);
     }
 
-    /// Answers a fault with the page as it is.
+    /// Serves a fault with the page at its current place.
     fn resolve(&mut self, page: usize, fault: &DeviceFault) {
         let could_write = self.pages[page].mapped[fault.gpu] == Some(true);
         let writable = fault.write || could_write || self.one_in(2);
@@ -292,7 +295,7 @@ impl Migrator {
     }
 }
 
-/// Has the caches of a GPU give up pages, as its dispatcher would: by way of the testers in the places of its compute units.
+/// Recalls pages from a GPU's caches, as its dispatcher would, through the testers that replace its compute units.
 pub(crate) struct Recalls {
     processor: CommandProcessor,
     testers: Vec<(Outlet<Command>, Inlet<Read>)>,

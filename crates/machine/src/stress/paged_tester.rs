@@ -1,4 +1,5 @@
-//! A tester in the place of a compute unit that knows virtual addresses only: pages are taken away, moved and given back under it.
+//! A tester in place of a compute unit, which uses virtual addresses only, while its pages are recalled, moved and
+//! mapped again.
 
 use super::{
     Command, Read, Stress, TesterEnd,
@@ -14,23 +15,23 @@ use rand_pcg::{
 };
 use std::sync::Arc;
 
-/// Where it stands.
+/// The tester's place.
 #[derive(Clone, Copy)]
 pub(crate) struct PagedPlace {
     pub gpu: usize,
-    /// Among those of all GPUs.
+    /// Index among the testers of all GPUs.
     pub number: usize,
-    /// Whether lanes ask the cache one by one.
+    /// Whether the lanes of an access are separate requests to the cache.
     pub by_lane: bool,
 }
 
-/// The number of a request that orders caches to do something.
+/// The id of requests that order caches to flush or invalidate.
 const ORDER: RequestId = RequestId(u64::MAX);
 
-/// An access that has not been answered.
+/// An access in flight.
 struct Asked {
     id: RequestId,
-    /// The words that are accessed, in a row.
+    /// The consecutive words that are accessed.
     first: u64,
     count: u64,
     what: What,
@@ -39,7 +40,7 @@ struct Asked {
 enum What {
     Load,
     Store,
-    /// The counter had at least this value.
+    /// The counter must have at least this value.
     Add {
         number: usize,
         least: u32,
@@ -50,9 +51,9 @@ pub(crate) struct PagedTester {
     stress: Stress,
     place: PagedPlace,
     book: Arc<Book>,
-    /// The words that only it writes.
+    /// Words that only this tester writes.
     own: Vec<u64>,
-    /// What it knows that counters of its GPU have.
+    /// The known minimum of each counter of its GPU.
     counted: Vec<u32>,
     random: Pcg64Mcg,
     cache: Wire<Reply, Request>,
@@ -61,10 +62,10 @@ pub(crate) struct PagedTester {
     bell: EventCount,
     asked: Vec<Asked>,
     next: u64,
-    /// An order to the cache that has not been sent, and whether one has not been answered.
+    /// An order that has not been sent; `is_ordering`: whether one is in flight.
     order: Option<Request>,
     is_ordering: bool,
-    /// Its logical time, in protocols that order accesses by it.
+    /// Its logical time, in protocols that use it.
     time: mem::Stamp,
     loads: Counter,
     stores: Counter,
@@ -136,7 +137,7 @@ impl PagedTester {
         }
     }
 
-    /// Takes answers, and passes orders about pages on.
+    /// Takes answers, and forwards orders about pages.
     async fn attend(&mut self) -> Result<(), String> {
         while let Some(reply) = self.cache.from.try_recv(Lane::Reply) {
             self.time = self.time.max(reply.stamp);
@@ -156,7 +157,7 @@ impl PagedTester {
             self.order = Some(Request { asid: Asid::default(), ..order });
         }
         if let Some(order) = self.order.take() {
-            // What is about a page must not wait behind accesses that wait for other pages.
+            // Orders about a page must not wait behind accesses that wait for other pages.
             match self.cache.to.try_send(Lane::Coherence, order, HEADER) {
                 Ok(()) => self.is_ordering = true,
                 Err(order) => self.order = Some(order),
@@ -194,7 +195,7 @@ impl PagedTester {
         }
     }
 
-    /// An order about all lines, at the end of a round.
+    /// Sends an order about all lines, at the end of a round.
     async fn order_all(&mut self, access: Access, scope: mem::Scope, cx: &Context) -> Result<(), String> {
         let id = self.next_id();
         let order = self.request(id, access, scope, VirtAddr(0), Block::EMPTY);
@@ -215,7 +216,7 @@ impl PagedTester {
         Ok(())
     }
 
-    /// One access at random; says whether it was made: what is in flight may be in its way.
+    /// Makes one random access; returns false if an access in flight prevents it.
     fn access(&mut self) -> bool {
         match self.below(16) {
             0..=3 if !self.own.is_empty() => {
@@ -241,7 +242,7 @@ impl PagedTester {
         self.own[number as usize]
     }
 
-    /// Whether an access in flight concerns one of these words, and one of the two stores.
+    /// Whether an access in flight concerns one of these words and at least one of the two is a store.
     fn conflicts(&self, first: u64, count: u64, stores: bool) -> bool {
         self.asked.iter().any(|asked| {
             let meet = asked.first < first + count && first < asked.first + asked.count;
@@ -316,7 +317,7 @@ impl PagedTester {
         RequestId(self.next)
     }
 
-    /// Checks what was read.
+    /// Checks the values of an answer.
     fn answered(&mut self, reply: &Reply) -> Result<(), String> {
         let at = self.asked.iter().position(|asked| asked.id == reply.id).expect("what is answered was asked");
         let Asked { first, count, what, .. } = self.asked.swap_remove(at);

@@ -1,7 +1,7 @@
-//! First-level caches that always hit, after a while: real cores run between them.
+//! First-level caches that hit after a random delay, for tests with real cores.
 //!
-//! Loads are answered in any order. What comes in the lane of coherence is performed in order, unless another core holds the
-//! line for a locked access; then it waits, and everything behind it.
+//! Loads are answered in any order. Requests in the coherence lane are performed in order. A request to a line that
+//! another core holds for a locked access waits, and so does everything behind it.
 
 use super::cores::Locks;
 use cpu::{Core, CoreSpec};
@@ -79,7 +79,7 @@ impl Cache {
         }
     }
 
-    /// Performs a store or a lock; says whether that was possible.
+    /// Performs a store or a lock; returns whether that was possible.
     fn perform(&self, request: &Request) -> bool {
         let line = request.line().0;
         let mut locks = self.locks.borrow_mut();

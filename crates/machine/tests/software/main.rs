@@ -1,4 +1,4 @@
-//! Whole programs on cores whose stores are performed late, with the right result.
+//! Whole programs on cores whose stores are performed late; the results must be right.
 
 mod caches;
 mod cores;
@@ -13,7 +13,7 @@ use os::{
     opencl::PolicyKind,
 };
 
-/// Programs that check themselves, of `os`.
+/// Programs of `os` that check themselves.
 const GUESTS: &[u8] = include_bytes!("../../../os/tests/guests/guests");
 /// The built-in workloads.
 const WORKLOADS: &[u8] = include_bytes!("../../../workloads/guest/workloads.elf");

@@ -1,11 +1,11 @@
-//! What a program writes, kept.
+//! Captures a program's output.
 
 use std::{
     io::{self, Write},
     sync::{Arc, Mutex},
 };
 
-/// Clones keep in the same place.
+/// Clones share one buffer.
 #[derive(Clone, Default)]
 pub struct Kept(Arc<Mutex<Vec<u8>>>);
 

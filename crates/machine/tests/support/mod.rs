@@ -23,7 +23,7 @@ pub fn run(machine: &Machine, program: &'static [u8], words: &[&str], threads: u
     run_with(machine, program, words, Options { threads, check: true, ..Options::default() })
 }
 
-/// Runs a program in a certain way.
+/// Runs a program with these options.
 pub fn run_with(machine: &Machine, program: &'static [u8], words: &[&str], how: Options) -> (Finish, Run, String) {
     let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
     let (out, kept) = (Kept::default(), Kept::default());
@@ -44,7 +44,7 @@ pub fn run_with(machine: &Machine, program: &'static [u8], words: &[&str], how: 
     (finish, run, out.text())
 }
 
-/// The same of a program that must end well.
+/// Runs a program that must end well.
 #[track_caller]
 pub fn good(machine: &Machine, program: &'static [u8], words: &[&str], threads: usize) -> (String, Run) {
     let (finish, run, out) = run(machine, program, words, threads);

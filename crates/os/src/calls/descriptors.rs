@@ -1,4 +1,4 @@
-//! Calls on descriptors that move no data.
+//! System calls on file descriptors that transfer no data.
 
 use super::{DONE, Flow, Outcome, only, value};
 use crate::{
@@ -17,7 +17,7 @@ impl Process {
     }
 
     pub(super) fn close_range(&mut self, first: u64, last: u64, flags: u64) -> Outcome {
-        // Nobody shares the table of descriptors: it need not be copied.
+        // CLOSE_RANGE_UNSHARE: the descriptor table is never shared with another process, so nothing needs copying.
         const UNSHARE: u64 = 2;
         const CLOSE_ON_EXEC: u64 = 4;
         only(flags, UNSHARE | CLOSE_ON_EXEC)?;
@@ -26,7 +26,7 @@ impl Process {
             return Err(Errno::EINVAL);
         }
         for fd in first..=last.min(1 << 16) {
-            // Those that are not open are passed over.
+            // Descriptors in the range that are not open are skipped.
             match self.files.descriptor_mut(fd) {
                 Ok(descriptor) if flags & CLOSE_ON_EXEC != 0 => descriptor.close_on_exec = true,
                 _ => drop(self.files.close(fd)),
@@ -92,7 +92,7 @@ impl Process {
                 file.flags.set(file.flags.get() & !may | argument as u32 & may);
                 DONE
             }
-            // One process: every lock is granted, and nobody holds one.
+            // The guest is a single process: every lock request succeeds, and no other process holds a lock.
             SET_LOCK | SET_LOCK_WAIT => DONE,
             GET_LOCK => {
                 const UNLOCKED: u16 = 2;
@@ -136,7 +136,7 @@ impl Process {
                     return Err(Errno::ENOTTY);
                 }
                 match request {
-                    // A terminal as it comes out of its box: `struct termios` of the kernel.
+                    // The default settings of a terminal, in the kernel's `struct termios` layout.
                     TCGETS => {
                         let mut bytes = [0; 36];
                         for (place, word) in [0x500_u32, 0x5, 0xbf, 0x8a3b].into_iter().enumerate() {
@@ -175,7 +175,7 @@ impl Process {
             0 => 0,
             1 => file.position.get() as i64,
             2 => size,
-            // SEEK_DATA and SEEK_HOLE: a file is all data, with a hole at its end.
+            // SEEK_DATA and SEEK_HOLE: the whole file counts as data, with one hole at its end.
             3 if (0..size).contains(&offset) => return self.seek_to(&file, offset),
             4 if (0..size).contains(&offset) => return self.seek_to(&file, size),
             3 | 4 => return Err(Errno::ENXIO),
@@ -212,7 +212,7 @@ impl Process {
         DONE
     }
 
-    /// The host writes files back when it sees fit.
+    /// `flock`, `fsync` and `fdatasync` do nothing: no other process exists, and the host writes files back on its own.
     pub(super) fn sync(&mut self, fd: u64) -> Outcome {
         self.files.get(fd)?;
         DONE

@@ -1,4 +1,4 @@
-//! What is in the files that the kernel makes up.
+//! Contents of the files that the kernel emulates (`/proc` and the like).
 
 use crate::{
     errno::Errno,

@@ -1,4 +1,4 @@
-//! Arguments that lie in the guest's memory.
+//! Reads and writes system-call arguments that are stored in guest memory.
 
 use super::LONGEST_PATH;
 use crate::{
@@ -10,13 +10,13 @@ use mem::VirtAddr;
 use x86::Memory;
 
 impl Process {
-    /// A path.
+    /// Reads a null-terminated path.
     pub(super) fn read_path(&mut self, address: u64) -> Result<Vec<u8>, Errno> {
         let path = self.space.read_c_string(VirtAddr(address), LONGEST_PATH)?;
         if path.len() >= LONGEST_PATH { Err(Errno::ENAMETOOLONG) } else { Ok(path) }
     }
 
-    /// A `timespec`.
+    /// Reads a `timespec`.
     pub(super) fn read_timespec(&mut self, address: u64) -> Result<TimeSpec, Errno> {
         let seconds = self.space.read_u64(VirtAddr(address))?;
         let nanoseconds = self.space.read_u64(VirtAddr(address.wrapping_add(8)))?;
@@ -26,7 +26,7 @@ impl Process {
         Ok(TimeSpec { seconds, nanoseconds })
     }
 
-    /// A `timeval`.
+    /// Reads a `timeval`.
     pub(super) fn read_timeval(&mut self, address: u64) -> Result<TimeSpec, Errno> {
         let seconds = self.space.read_u64(VirtAddr(address))?;
         let microseconds = self.space.read_u64(VirtAddr(address.wrapping_add(8)))?;
@@ -36,14 +36,14 @@ impl Process {
         Ok(TimeSpec { seconds, nanoseconds: microseconds * 1_000 })
     }
 
-    /// Two words: seconds, and a fraction in whatever unit the caller has put there.
+    /// Writes two words: the seconds, and the fraction in the unit that the caller stored in `nanoseconds`.
     pub(super) fn write_timespec(&mut self, at: u64, time: TimeSpec) -> Result<(), Errno> {
         self.space.write_u64(VirtAddr(at), time.seconds)?;
         self.space.write_u64(VirtAddr(at.wrapping_add(8)), time.nanoseconds)?;
         Ok(())
     }
 
-    /// Whether a result could be stored, for calls that must know before they act.
+    /// Checks that a result could be stored, for calls that must know before they have side effects.
     pub(super) fn check_writable(&mut self, address: u64, size: u64) -> Result<(), Errno> {
         self.space.probe_write(address, size).map_err(|_| Errno::EFAULT)
     }

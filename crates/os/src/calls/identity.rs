@@ -1,4 +1,4 @@
-//! Who the process is, what machine it is on, and what it may use.
+//! System calls about the process's identity, the machine it runs on, and its resource limits.
 
 use super::{DONE, Outcome, only, value};
 use crate::{errno::Errno, guest::GuestMemory, process::Process, program::STACK_SIZE};
@@ -65,7 +65,8 @@ impl Process {
         DONE
     }
 
-    /// Limits are the user's to set. A program may ask for what it has or less, and nothing changes.
+    /// Accepts a new limit that does not exceed the hard limit, and ignores it: limits are set by the user of the
+    /// simulator.
     pub(super) fn setrlimit(&mut self, resource: u64, at: u64) -> Outcome {
         let (_, hard) = self.resource_limit(resource)?;
         let soft_wish = self.space.read_u64(VirtAddr(at))?;
@@ -107,7 +108,7 @@ impl Process {
             }
             GET_DUMPABLE => value(Ok(1)),
             SET_DEATH_SIGNAL | SET_DUMPABLE | SET_NO_NEW_PRIVILEGES => DONE,
-            // Names for anonymous memory: glibc goes on without.
+            // Naming of anonymous memory: glibc works without it.
             SET_VMA => Err(Errno::EINVAL),
             _ => Err(Errno::EINVAL),
         }

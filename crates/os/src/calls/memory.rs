@@ -1,4 +1,4 @@
-//! `mmap` and its kin.
+//! `mmap` and related system calls.
 
 use super::{DONE, Flow, Outcome, only, value};
 use crate::{
@@ -22,8 +22,8 @@ mod map {
     pub const ANONYMOUS: u64 = 0x20;
     pub const NO_RESERVE: u64 = 0x4000;
     pub const POPULATE: u64 = 0x8000;
-    /// All that MAP_SHARED_VALIDATE lets through: those above and DENYWRITE, EXECUTABLE, LOCKED, GROWSDOWN, NONBLOCK, STACK,
-    /// and the size of huge pages.
+    /// All flags that MAP_SHARED_VALIDATE accepts: the flags above and DENYWRITE, EXECUTABLE, LOCKED, GROWSDOWN,
+    /// NONBLOCK, STACK, and the size of huge pages.
     pub const VALID: u64 = 0xfc1f_f933;
     pub const HUGE: u64 = 0x4_0000;
     pub const FIXED_NO_REPLACE: u64 = 0x10_0000;
@@ -31,7 +31,7 @@ mod map {
 
 impl Process {
     pub(super) fn mmap(&mut self, address: u64, size: u64, prot: u64, flags: u64, fd: u64, offset: u64) -> Outcome {
-        // PROT_GROWSDOWN and PROT_GROWSUP mean nothing here.
+        // PROT_GROWSDOWN and PROT_GROWSUP have no effect here.
         let rights = Rights::from_prot(prot & 0xff).ok_or(Errno::EINVAL)?;
         let shared = match flags & map::TYPE {
             map::SHARED => true,
@@ -70,13 +70,13 @@ impl Process {
         Ok(Flow::Return(start))
     }
 
-    /// What a mapping of a file holds. Only the guest's own copy can be written.
+    /// The backing of a file mapping. Stores change only the guest's private copy, never the file.
     fn file_backing(&mut self, fd: u64, offset: u64, size: u64, write_through: bool) -> Result<Backing, Errno> {
         let file = self.files.get(fd)?;
         if !file.readable() {
             return Err(Errno::EACCES);
         }
-        // So far from the end of the numbers that a mapping can grow.
+        // The end of the mapping must be a valid file offset, with room for the mapping to grow.
         offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EINVAL)?;
         match &file.kind {
             Kind::Zero => Ok(Backing::Zeros("")),
@@ -127,13 +127,13 @@ impl Process {
         };
         match self.space.remap(start, old, new, may) {
             Ok(place) => Ok(Flow::Return(place)),
-            // Linux calls a range that is not mapped a bad address.
+            // Linux reports EFAULT for a range that is not mapped.
             Err(_) if self.space.areas().find(start).is_none() => Err(Errno::EFAULT),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Nothing that is mapped is ever written back.
+    /// Checks its arguments only: mapped pages are never written back to files.
     pub(super) fn msync(&mut self, start: u64, size: u64, flags: u64) -> Outcome {
         const ASYNC: u64 = 1;
         const INVALIDATE: u64 = 2;
@@ -170,7 +170,7 @@ impl Process {
         match advice {
             DONT_NEED => self.space.discard(start, size)?,
             HUGE | NO_HUGE => self.space.advise_huge(start, size, advice == HUGE)?,
-            // Advice that may be passed over: access patterns, MADV_FREE, forks, core dumps, cold and paged-out memory.
+            // Advice that may be ignored: access patterns, MADV_FREE, forks, core dumps, cold and paged-out memory.
             0..=3 | 8 | 10 | 11 | 16 | 17 | 20 | 21 => {
                 self.space.advised_range(start, size)?;
             }
@@ -179,7 +179,7 @@ impl Process {
         DONE
     }
 
-    /// Says something once, beside the program's own output.
+    /// Prints a message on standard error, once per message.
     pub(crate) fn explain(&mut self, what: &'static str) {
         if self.explained.insert(what) {
             eprintln!("cohesim: {what}");

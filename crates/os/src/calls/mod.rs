@@ -1,7 +1,9 @@
-//! System calls: from a number and six words to what a kernel would do.
+//! System calls: dispatches a call number and six argument words to the function that does what the Linux kernel would
+//! do.
 //!
-//! A call returns a value, fails with an error number, or waits. One that waits for files or for the driver is made again
-//! when something has happened; others are finished by whoever ends the wait.
+//! A call returns a value, fails with an error number, or makes its thread wait. A call that waits for files or for the
+//! driver is executed again after something has happened. Any other waiting call is completed by the event that ends
+//! the wait.
 
 mod descriptors;
 mod emulated;
@@ -24,14 +26,14 @@ use crate::{
     process::{Process, Wait, What},
 };
 
-/// How a call went on, if it did not fail.
+/// How a call that did not fail continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// It returns a value.
+    /// The call returns a value.
     Return(u64),
-    /// The thread waits.
+    /// The calling thread waits.
     Wait(Wait),
-    /// The thread's registers are as they shall be, or it is gone.
+    /// The call has already set the thread's registers, or the thread has exited.
     Resumed,
 }
 
@@ -39,16 +41,16 @@ pub type Outcome = Result<Flow, Errno>;
 
 const LONGEST_PATH: usize = 4096;
 
-/// A call that went well and has nothing to say.
+/// The outcome of a call that succeeds with the value 0.
 pub(crate) const DONE: Outcome = Ok(Flow::Return(0));
 
-/// Refuses flags beyond those that a call knows.
+/// Rejects flags that the call does not know.
 fn only(flags: u64, known: u64) -> Result<(), Errno> {
     // Linux takes flags as 32 bits.
     if flags & 0xffff_ffff & !known != 0 { Err(Errno::EINVAL) } else { Ok(()) }
 }
 
-/// A call that nobody may make; wrong flags are told first.
+/// A call that is never permitted. Unknown flags are reported first, as Linux does.
 fn refused(flags: u64, known: u64) -> Outcome {
     only(flags, known)?;
     Err(Errno::EPERM)
@@ -59,7 +61,7 @@ fn value(result: Result<u64, Errno>) -> Outcome {
 }
 
 impl Process {
-    /// Makes the system call that a thread has in hand.
+    /// Executes the pending system call of a thread.
     pub(crate) fn call(&mut self, index: usize) -> Outcome {
         let call = self.threads[index].call;
         let [a, b, c, d, e, f] = call.args;
@@ -104,7 +106,8 @@ impl Process {
             // Sockets: there is no network.
             41 | 53 => Err(Errno::EACCES),
             56 => self.clone(index, a, b, c, d, e),
-            // No second process: fork and vfork fail as if too many were there, execve as if it were forbidden.
+            // There is only one process: fork and vfork fail as if the process limit were reached, execve as if it were
+            // forbidden.
             57 | 58 => Err(Errno::EAGAIN),
             59 | 322 => Err(Errno::EPERM),
             60 => self.exit(index, a),
@@ -124,7 +127,8 @@ impl Process {
             84 => self.unlink(AT_FDCWD, a, paths::REMOVE_FOLDER),
             85 => self.open(AT_FDCWD, a, paths::CREATE, b as u32),
             87 => self.unlink(AT_FDCWD, a, 0),
-            // Links could lead others out of the folder; owners and rights are the host's affair.
+            // Links could lead other programs out of the mounted folder; owners and permissions are managed by the
+            // host.
             265 => refused(e, paths::FOLLOW | paths::EMPTY_PATH),
             86 | 88 | 266 => Err(Errno::EPERM),
             89 => self.readlink(AT_FDCWD, a, b, c),
@@ -198,7 +202,7 @@ impl Process {
             327 => self.preadv2(index, a, b, c, d, f),
             328 => self.pwritev2(index, a, b, c, d, f),
             332 => self.statx(a, b, c, d, e),
-            // rseq and clone3: programs do without, or use clone.
+            // rseq and clone3: C libraries work without rseq and fall back to clone.
             334 | 435 => Err(Errno::ENOSYS),
             436 => self.close_range(a, b, c),
             439 => self.access(a, b, c, d),
@@ -211,7 +215,8 @@ impl Process {
         outcome
     }
 
-    /// Says once that a call does not exist. A program can make up as many numbers as it likes: only the first are named.
+    /// Reports an unknown call number once. Only the first `MOST_NAMED` numbers are reported, since a program can
+    /// invent any number.
     fn unknown(&mut self, number: u64) -> Outcome {
         const MOST_NAMED: usize = 32;
         if self.named.len() < MOST_NAMED && self.named.insert(number) {
@@ -227,7 +232,8 @@ impl Process {
     fn trap(&mut self, index: usize, args: [u64; 6]) -> Outcome {
         let (tid, now) = (self.threads[index].tid, self.clock.now());
         let answer = self.driver.trap(args, tid, &mut self.space, now);
-        // A build that was stopped has failed: the program must not go on as if its source were wrong.
+        // A build that the user interrupted has failed. End the process, so that the program does not take it for an
+        // error in its source.
         if self.monitor.is_stopped() && self.end.is_none() {
             self.end = Some(End::Interrupted { time: now });
         }
@@ -247,5 +253,5 @@ impl Process {
     }
 }
 
-/// The working folder, as an argument of an `...at` call.
+/// The working folder, as the descriptor argument of an `...at` call.
 const AT_FDCWD: u64 = -100_i64 as u64;

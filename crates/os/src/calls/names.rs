@@ -1,6 +1,6 @@
-//! The names of Linux's system calls on x86-64, for messages.
+//! Names of Linux's x86-64 system calls, for messages.
 
-/// The name of a system call, if the number means one.
+/// The name of a system call; none if the number is not assigned.
 pub fn name(number: u64) -> Option<&'static str> {
     let index = usize::try_from(number).ok()?;
     let name = match index {

@@ -1,4 +1,4 @@
-//! Calls that name files by paths.
+//! System calls that name files by path.
 
 use super::{DONE, Flow, Outcome, only, value};
 use crate::{
@@ -16,7 +16,7 @@ pub const FOLLOW: u64 = 0x400;
 pub const EMPTY_PATH: u64 = 0x1000;
 const NO_AUTOMOUNT: u64 = 0x800;
 const EFFECTIVE_IDS: u64 = 0x200;
-/// How fresh what `statx` tells must be: here it always is.
+/// Flags of `statx` that ask how fresh the attributes must be. Here attributes are always fresh.
 const SYNC_TYPE: u64 = 0x6000;
 
 /// Flags of `renameat2`.
@@ -82,7 +82,7 @@ impl Process {
             return Err(Errno::EINVAL);
         }
         if path.is_empty() && flags & EMPTY_PATH != 0 && self.files.get(fd).is_ok() {
-            // What is open may be used as it is.
+            // An open file counts as accessible.
             return DONE;
         }
         let checked = self.files.check_access(fd, &path, mode as u32, flags & NO_FOLLOW == 0);
@@ -143,7 +143,7 @@ impl Process {
         DONE
     }
 
-    /// `renameat2`; RENAME_WHITEOUT is for file systems of the kernel's own.
+    /// `renameat2`. RENAME_WHITEOUT is not supported: it serves overlay file systems of the kernel.
     pub(super) fn rename(&mut self, old: (u64, u64), new: (u64, u64), flags: u64) -> Outcome {
         only(flags, NO_REPLACE | EXCHANGE)?;
         let how = match flags & (NO_REPLACE | EXCHANGE) {
@@ -158,7 +158,7 @@ impl Process {
         DONE
     }
 
-    /// Times of files are the host's affair: nothing changes, but what is named must be there.
+    /// Checks that the file exists and changes nothing: file times are managed by the host.
     pub(super) fn utimensat(&mut self, fd: u64, path: u64, flags: u64) -> Outcome {
         only(flags, NO_FOLLOW | EMPTY_PATH)?;
         if path == 0 {
@@ -188,7 +188,7 @@ impl Process {
         value(Ok(before.into()))
     }
 
-    /// `getdents64`, and the older `getdents` with the type at the end of each entry.
+    /// `getdents64`, and the older `getdents`, which stores the type at the end of each entry.
     pub(super) fn getdents(&mut self, fd: u64, at: u64, size: u64, old: bool) -> Outcome {
         let file: Rc<OpenFile> = self.files.get(fd)?;
         let Kind::Folder { steps, entries } = &file.kind else { return Err(Errno::ENOTDIR) };

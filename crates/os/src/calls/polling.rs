@@ -1,4 +1,4 @@
-//! `poll` and `select`: waiting for several files at once.
+//! `poll` and `select`: waiting for several descriptors at once.
 
 use super::{Flow, Outcome};
 use crate::{
@@ -21,13 +21,13 @@ const MOST: u64 = 1024;
 /// How long to wait.
 #[derive(Clone, Copy, Debug)]
 pub enum Timeout {
-    /// Negative: for ever.
+    /// Milliseconds; a negative value waits without limit.
     Milliseconds(i32),
-    /// The address of a `timespec`, or none: for ever.
+    /// The address of a `timespec`; 0 waits without limit.
     Spec(u64),
 }
 
-/// The unit of the fraction in `select`'s time-out.
+/// The unit of the fraction in the timeout of `select`.
 #[derive(Clone, Copy, Debug)]
 pub enum Unit {
     Microseconds,
@@ -106,7 +106,8 @@ impl Process {
         Ok(time.length())
     }
 
-    /// Answers, or lets the thread wait until something happens or its time is over.
+    /// Returns the number of ready descriptors, or makes the thread wait until a descriptor changes or the timeout
+    /// expires.
     fn ready_or_wait(&mut self, index: usize, ready: u64, length: Option<Time>) -> Outcome {
         let now = self.clock.now();
         let call = &mut self.threads[index].call;
@@ -117,7 +118,7 @@ impl Process {
         Ok(Flow::Wait(Wait { what: What::Files { restart: false }, deadline }))
     }
 
-    /// What can be done with a descriptor without waiting.
+    /// The operations that a descriptor can do without blocking.
     fn readiness(&self, fd: u64) -> u16 {
         let Ok(file) = self.files.get(fd) else { return NOT_OPEN };
         match &file.kind {
@@ -129,7 +130,7 @@ impl Process {
                 let bytes = if pipe.waiting() > 0 { READABLE } else { 0 };
                 if pipe.hung_up() { bytes | HUNG_UP } else { bytes }
             }
-            // The host's files and streams answer whenever they are asked.
+            // Files and streams of the host never block.
             _ => READABLE | WRITABLE,
         }
     }

@@ -13,19 +13,20 @@ use mem::VirtAddr;
 use rand_pcg::rand_core::RngCore;
 use x86::Access;
 
-/// Linux moves no more than this in one call.
+/// The maximum number of bytes of one call, as in Linux.
 const MOST: u64 = 0x7fff_f000;
 const CHUNK: usize = 64 << 10;
 const MOST_PARTS: u64 = 1024;
 
-/// A piece of the guest's memory.
+/// A range of guest memory.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     start: u64,
     size: u64,
 }
 
-/// Transfers one part, at most so many bytes of it; says how far it got and whether the next part is to follow.
+/// Transfers one part, at most the given number of bytes; returns the number of bytes and whether the next part
+/// follows.
 type TransferPart = fn(&mut Process, &OpenFile, Option<u64>, Part, u64) -> Result<(u64, bool), Errno>;
 
 impl Process {
@@ -104,8 +105,8 @@ impl Process {
         outcome
     }
 
-    /// Reads or writes part after part, as far as no driver guards them; then the call goes on where it stopped as soon as the driver
-    /// has brought the page. `access` is what happens to the parts.
+    /// Reads or writes parts in order up to the first page that a driver guards. The call then fails with EFAULT and
+    /// continues from there when the driver has provided the page. `access` is the access to guest memory.
     fn transfer_by_page(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part], access: Access) -> Outcome {
         let transfer = if access == Access::Write { Self::read_part } else { Self::write_part };
         let before = self.threads[index].call.done;
@@ -142,7 +143,8 @@ impl Process {
         }
     }
 
-    /// Reads or writes part after part. An error after some bytes have been transferred is not told: they are.
+    /// Reads or writes parts in order. An error after some bytes have been transferred is not reported; the byte count
+    /// is.
     fn transfer_parts(&mut self, fd: u64, at: Option<u64>, parts: &[Part], transfer: TransferPart) -> Outcome {
         let file = self.files.get(fd)?;
         let mut done = 0;
@@ -162,14 +164,14 @@ impl Process {
         Ok(Flow::Return(done))
     }
 
-    /// Fills one part; says how far it got and whether there may be more to read.
+    /// Reads from the file into one part; returns the number of bytes and whether more can be read.
     fn read_part(&mut self, file: &OpenFile, at: Option<u64>, part: Part, most: u64) -> Result<(u64, bool), Errno> {
         let size = part.size.min(most);
         let mut bytes = vec![0; CHUNK.min(size as usize)];
         let mut done = 0;
         loop {
             let wanted = (size - done).min(CHUNK as u64) as usize;
-            // What can't be handed over must not be taken from a pipe or the terminal.
+            // Bytes from a pipe or terminal can't be put back: check that they can be delivered before they are taken.
             let start = part.start.wrapping_add(done);
             if wanted > 0 && !file.seekable() {
                 self.check_writable(start, wanted as u64)?;
@@ -193,7 +195,7 @@ impl Process {
                 return if done > 0 { Ok((done, false)) } else { Err(Errno::EFAULT) };
             }
             done += count as u64;
-            // A terminal or pipe gives what it has, and a caller wants that now.
+            // A terminal or pipe returns the bytes it has, without waiting for more.
             if count < wanted || done >= size || !file.seekable() {
                 return Ok((done, count == wanted && count > 0));
             }
@@ -225,7 +227,7 @@ impl Process {
     }
 }
 
-/// A pipe that is empty or full: the thread waits, unless it asked not to.
+/// A pipe is empty or full: the thread waits, unless the file is non-blocking.
 fn would_wait(file: &OpenFile) -> Outcome {
     if file.has(flag::NON_BLOCKING) {
         return Err(Errno::EAGAIN);
@@ -233,16 +235,16 @@ fn would_wait(file: &OpenFile) -> Outcome {
     Ok(Flow::Wait(Wait { what: What::Files { restart: true }, deadline: Time::NEVER }))
 }
 
-/// For `preadv2` and `pwritev2`: at the file's own position.
+/// The offset of `preadv2` and `pwritev2` that stands for the file's current position.
 const HERE: u64 = u64::MAX;
 
-/// RWF_HIPRI, RWF_DSYNC and RWF_SYNC change nothing here; others are not supported.
+/// RWF_HIPRI, RWF_DSYNC and RWF_SYNC have no effect here; other flags are not supported.
 fn check_flags(flags: u64) -> Result<(), Errno> {
     if flags & 0xffff_ffff & !7 != 0 { Err(Errno::EOPNOTSUPP) } else { Ok(()) }
 }
 
-/// A position in a file; negative ones do not exist.
+/// Checks a file offset, which must not be negative.
 fn position(at: u64) -> Result<u64, Errno> {
-    // So far from the end of the numbers that sizes can be added to it.
+    // Offsets up to i64::MAX leave room to add a size without overflow.
     if at > i64::MAX as u64 { Err(Errno::EINVAL) } else { Ok(at) }
 }

@@ -1,12 +1,12 @@
-//! Words for the user when a program may not write where it wants to: many programs do not look, and die later.
+//! Warnings for the user when a program may not write a path. Many programs ignore the error number and fail later.
 
 use crate::{errno::Errno, process::Process};
 
-/// More paths than this are not named.
+/// The maximum number of paths that are reported.
 const MOST_NAMED: usize = 8;
 
 impl Process {
-    /// Notes that what a path names can't be changed, and hands the result on.
+    /// Reports the path if the operation failed because the path is read-only, and returns the result unchanged.
     pub(super) fn noted<T>(&mut self, fd: u64, path: &[u8], result: Result<T, Errno>) -> Result<T, Errno> {
         if matches!(result, Err(Errno::EROFS)) {
             self.note_refusal(fd, path, Errno::EROFS);
@@ -14,8 +14,8 @@ impl Process {
         result
     }
 
-    /// Says once for each path that it was refused because of what is shown to the program, and which `--mount` would help. ENOENT
-    /// is for what was to be made in a folder that is not shown.
+    /// Reports once per path that it could not be written, with the `--mount` argument that would allow it. EROFS means
+    /// that the folder is read-only; ENOENT, that the new file's folder is not visible to the program.
     pub(super) fn note_refusal(&mut self, fd: u64, path: &[u8], error: Errno) {
         if !matches!(error, Errno::EROFS | Errno::ENOENT) || self.refused.len() >= MOST_NAMED {
             return;

@@ -1,4 +1,4 @@
-//! Calls about signals.
+//! System calls about signals.
 
 use super::{DONE, Flow, Outcome, value};
 use crate::{
@@ -11,7 +11,7 @@ use engine::Time;
 use mem::VirtAddr;
 use x86::Reg;
 
-/// The smallest stack a handler may be given.
+/// The smallest alternate stack that a handler may have.
 const SMALLEST_STACK: u64 = 2048;
 
 impl Process {
@@ -147,7 +147,7 @@ impl Process {
 
     pub(super) fn kill_process(&mut self, index: usize, pid: u64, signal: u64) -> Outcome {
         let pid = pid as i32;
-        // Itself, its group, or everybody: nobody else is there.
+        // The only valid targets are the process itself, its group, and all processes: no other process exists.
         if ![PID as i32, 0, -1, -(PID as i32)].contains(&pid) {
             return Err(Errno::ESRCH);
         }
@@ -191,7 +191,7 @@ impl Process {
         value: u64,
         deliver: impl FnOnce(&mut Process, SigInfo) -> Result<(), Errno>,
     ) -> Outcome {
-        // Signal 0 only asks whether the target is there.
+        // Signal 0 only tests whether the target exists.
         if signal as u32 == 0 {
             return DONE;
         }

@@ -1,4 +1,4 @@
-//! Threads and what they wait for each other with.
+//! System calls that create, end and synchronise threads.
 
 use super::{DONE, Flow, Outcome, only, value};
 use crate::{
@@ -21,7 +21,7 @@ mod flag {
     pub const SETTLS: u64 = 0x8_0000;
 }
 
-/// More threads than any program needs, fewer than would take up the host.
+/// A limit on threads that no real program reaches, and that protects the host's memory.
 const MOST_THREADS: usize = 4096;
 
 impl Process {
@@ -36,7 +36,7 @@ impl Process {
     ) -> Outcome {
         let shared = flag::VM | flag::SIGHAND | flag::THREAD;
         if flags & shared != shared {
-            // A second process.
+            // Without the flags of a thread, `clone` would create a second process.
             return Err(Errno::EAGAIN);
         }
         if self.threads.len() >= MOST_THREADS {
@@ -119,7 +119,7 @@ impl Process {
         const ANY: u32 = u32::MAX;
         let real = op & CLOCK_REALTIME != 0;
         match op & !(PRIVATE | CLOCK_REALTIME) {
-            // FUTEX_WAIT: the time-out is a length of time.
+            // FUTEX_WAIT: the timeout is a duration.
             0 => {
                 let deadline = match timeout {
                     0 => Time::NEVER,
@@ -127,7 +127,7 @@ impl Process {
                 };
                 self.wait_futex(address, count as u32, ANY, deadline).map(Flow::Wait)
             }
-            // FUTEX_WAIT_BITSET: it is a point in time.
+            // FUTEX_WAIT_BITSET: the timeout is a point in time.
             9 => {
                 let deadline = match timeout {
                     0 => Time::NEVER,
@@ -164,7 +164,7 @@ impl Process {
         }
     }
 
-    /// Waking asks only that the address could be one.
+    /// Checks a futex address: aligned, and in the program's half of the address space. It need not be mapped.
     fn check_futex(&mut self, address: u64) -> Result<(), Errno> {
         if !address.is_multiple_of(4) {
             return Err(Errno::EINVAL);
@@ -214,7 +214,7 @@ impl Process {
         value(Ok(bytes as u64))
     }
 
-    /// Threads run in turn, wherever they ask to be; a mask without any CPU is refused.
+    /// Checks the mask and ignores it: the scheduler decides where threads run. A mask without any CPU is rejected.
     pub(super) fn sched_setaffinity(&mut self, size: u64, mask: u64) -> Outcome {
         let mut bytes = vec![0; size.min(128) as usize];
         self.space.read(VirtAddr(mask), &mut bytes)?;
@@ -245,7 +245,7 @@ impl Process {
         const REGISTER_PRIVATE: u64 = 16;
         match command {
             QUERY => value(Ok(GLOBAL | PRIVATE | REGISTER_PRIVATE)),
-            // Threads take turns: there is nothing to wait for.
+            // Threads take turns, so there is no barrier to wait for.
             GLOBAL | PRIVATE | REGISTER_PRIVATE => DONE,
             _ => Err(Errno::EINVAL),
         }

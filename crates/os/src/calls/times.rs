@@ -28,9 +28,10 @@ impl Process {
         Ok(match clock {
             clock::REAL | clock::REAL_COARSE | clock::TAI => self.clock.real(),
             clock::MONOTONIC | clock::RAW | clock::MONOTONIC_COARSE | clock::BOOT => self.clock.monotonic(),
-            // On a machine in time nobody adds up what each core did for whom.
+            // A timed run does not attribute CPU time to the process or its threads; the monotonic clock stands in for
+            // it.
             clock::PROCESS | clock::THREAD if self.clock.is_followed() => self.clock.monotonic(),
-            // One nanosecond an instruction: the time of the nominal core without what was slept.
+            // One nanosecond per instruction: the time of the nominal core, without time slept.
             clock::PROCESS => nanoseconds(self.clock.instructions()),
             clock::THREAD => nanoseconds(self.threads[index].cpu.instructions),
             _ => return Err(Errno::EINVAL),
@@ -143,7 +144,7 @@ impl Process {
     }
 
     pub(super) fn setitimer(&mut self, which: u64, new: u64, old: u64) -> Outcome {
-        // The other two count processor time.
+        // ITIMER_VIRTUAL and ITIMER_PROF count processor time and are not supported.
         if which != 0 {
             return Err(Errno::EINVAL);
         }

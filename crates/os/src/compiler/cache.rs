@@ -1,8 +1,9 @@
-//! What was compiled, kept by what it was made of.
+//! The on-disk cache of compiled kernels, addressed by content.
 //!
-//! An entry is a file named by a hash of everything that went in: source, options, compiler, libraries. It is written
-//! beside its place and then moved there, and what is read is checked against the hash it was written with. The whole is
-//! bounded: programs decide how many kernels there are and how large. What was used least recently goes first.
+//! An entry is a file named by a hash of everything that went into the build: source, options, compiler, libraries. It
+//! is written under a temporary name and then renamed. A reader checks its contents against a stored hash. The total
+//! size is bounded, because programs decide how many kernels there are and how large; the least recently used entries
+//! are evicted first.
 
 use std::{
     fs,
@@ -17,10 +18,10 @@ use super::Built;
 
 const MAGIC: &[u8; 16] = b"cohesim kernel 1";
 
-/// The hash of something.
+/// A SHA-256 hash.
 pub type Hash = [u8; 32];
 
-/// Hashes parts so that no two lists of parts look alike.
+/// Hashes a list of parts; lengths are included, so that different lists with equal concatenations differ.
 pub fn hash(parts: &[&[u8]]) -> Hash {
     let mut state = Sha256::new();
     for part in parts {
@@ -30,7 +31,7 @@ pub fn hash(parts: &[&[u8]]) -> Hash {
     state.finalize().into()
 }
 
-/// The user's folder for things that can be made anew.
+/// The default cache folder of the user.
 pub fn default_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
@@ -42,7 +43,7 @@ fn path(folder: &Path, key: &Hash) -> PathBuf {
     folder.join(name)
 }
 
-/// An entry, if it is there and whole.
+/// Returns an entry if it exists and is intact.
 pub fn find(folder: &Path, key: &Hash) -> Option<Built> {
     let file = fs::read(path(folder, key)).ok()?;
     let (head, body) = file.split_at_checked(MAGIC.len() + 32)?;
@@ -53,13 +54,13 @@ pub fn find(folder: &Path, key: &Hash) -> Option<Built> {
     let size = usize::try_from(u64::from_le_bytes(size.try_into().ok()?)).ok()?;
     let (log, bytes) = rest.split_at_checked(size)?;
     let built = Built { bytes: bytes.to_vec(), log: String::from_utf8(log.to_vec()).ok()? };
-    // It has been used now; where that can't be noted it goes earlier.
+    // Record the use in the modification time. Where that fails, the entry is only evicted earlier.
     let _ =
         fs::File::options().append(true).open(path(folder, key)).and_then(|file| file.set_modified(SystemTime::now()));
     Some(built)
 }
 
-/// Adds an entry, and makes room for it: all entries together have at most `limit` bytes.
+/// Adds an entry, and evicts others so that all entries together take at most `limit` bytes.
 pub fn keep(folder: &Path, key: &Hash, built: &Built, limit: u64) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let log = built.log.as_bytes();
@@ -82,14 +83,15 @@ pub fn keep(folder: &Path, key: &Hash, built: &Built, limit: u64) -> io::Result<
     written
 }
 
-/// Removes what was used least recently, partial files of runs that were killed included, until `limit` bytes are left.
+/// Removes the least recently used entries, including partial files of killed runs, until at most `limit` bytes are
+/// left.
 fn evict(folder: &Path, limit: u64) -> io::Result<()> {
-    /// What a name costs on a disk, so that small entries can't fill one either.
+    /// The disk space charged for each file name, so that many small entries can't fill the disk.
     const NAME_COST: u64 = 4096;
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        // One that another run has just removed is of no interest.
+        // Skip an entry that another run has just removed.
         if let Ok(meta) = entry.metadata().and_then(|meta| Ok((meta.modified()?, meta.len() + NAME_COST))) {
             entries.push((meta, entry.path()));
         }
@@ -143,7 +145,7 @@ mod tests {
             keep(&folder, key, &built, limit).unwrap();
             used(key, 100 + n as u64);
         }
-        // The first is used again: the second is now the oldest.
+        // Entry 0 is used again, so entry 1 is now the oldest.
         assert!(find(&folder, &keys[0]).is_some());
         keep(&folder, &keys[3], &built, limit).unwrap();
         let there: Vec<bool> = keys.iter().map(|key| find(&folder, key).is_some()).collect();

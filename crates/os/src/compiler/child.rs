@@ -1,8 +1,8 @@
-//! A program of the toolchain as a process: confined, within limits, and never left behind.
+//! Runs a program of the toolchain as a child process: confined, within resource limits, and never left running.
 //!
-//! It ends when it is done, when it takes too long, when the user ends the simulation, and when this process ends in
-//! whatever way: the kernel kills it then. For that last one the new process must say so itself before it becomes the
-//! compiler, which is why this is the crate's only file with `unsafe`.
+//! The child ends when it is done, when it takes too long, when the user ends the simulation, or when this process ends
+//! for any reason. In the last case the host kernel kills it. The child must request that itself between fork and exec,
+//! which is why this is the crate's only file with `unsafe`.
 #![allow(unsafe_code)]
 
 use std::{
@@ -21,13 +21,13 @@ use rustix::process::{
 
 use super::{CompileError, toolchain::Toolchain, wall, workspace::Workspace};
 
-/// Longer than any build should take.
+/// The time limit of a build.
 pub const SECONDS: u64 = 120;
 const MEMORY_BYTES: u64 = 8 << 30;
-/// The largest file that it may write, and so the largest code object.
+/// The largest file that the child may write, and so the largest code object.
 pub const FILE_BYTES: u64 = 64 << 20;
 
-/// How programs of the toolchain are run.
+/// Runs programs of the toolchain for one build.
 pub struct Keeper<'a> {
     pub toolchain: &'a Toolchain,
     pub workspace: &'a Workspace,
@@ -37,7 +37,7 @@ pub struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
-    /// Runs a command in the build's folder until it ends; what it says goes to `log`.
+    /// Runs a command in the build's folder until it ends; its output goes to `log`.
     pub fn run(&self, mut command: Command, log: File) -> Result<ExitStatus, CompileError> {
         let confined = wall::is_there();
         if !confined && !self.allow_unconfined {
@@ -47,7 +47,8 @@ impl Keeper<'_> {
         let folder = self.workspace.folder().try_clone().map_err(unstarted)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).process_group(0);
         prepare(&mut command, folder);
-        // The thread gives its rights up, and stays until the process has ended: that dies with the thread that started it.
+        // This thread gives up its own rights and waits until the child has ended: the child dies with the thread that
+        // started it.
         let work = || {
             if confined {
                 wall::restrict(self.toolchain, self.workspace).map_err(unstarted)?;
@@ -86,7 +87,7 @@ pub fn system(what: &str, error: &dyn std::fmt::Display) -> CompileError {
     CompileError::System { what: what.into(), detail: error.to_string() }
 }
 
-/// Has the new process enter its folder, take its limits on itself, and die with the thread that starts it.
+/// Makes the new process enter its folder, set its resource limits, and die with the thread that started it.
 fn prepare(command: &mut Command, folder: OwnedFd) {
     const LIMITS: [(Resource, u64); 4] =
         [(Resource::Cpu, SECONDS), (Resource::As, MEMORY_BYTES), (Resource::Fsize, FILE_BYTES), (Resource::Core, 0)];
@@ -97,6 +98,6 @@ fn prepare(command: &mut Command, folder: OwnedFd) {
         }
         Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
     };
-    // SAFETY: between fork and exec only system calls are made, directly: no memory is allocated and no lock is taken.
+    // SAFETY: between fork and exec only direct system calls are made; no memory is allocated and no lock is taken.
     unsafe { command.pre_exec(before) };
 }

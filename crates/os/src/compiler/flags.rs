@@ -1,17 +1,17 @@
-//! How clang is told to compile OpenCL C for the simulated GPU: the one place where these flags stand.
+//! The clang flags that compile OpenCL C for the simulated GPU, all in one place.
 
 use std::path::Path;
 
-/// The compiler that is tested with.
+/// The clang version that cohesim is tested with.
 pub const CLANG: &str = "clang-19";
 /// Where Debian puts AMD's device libraries.
 pub const DEVICE_LIBS: &str = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";
-/// The version of OpenCL C, unless the program says another.
+/// The default version of OpenCL C.
 pub const STANDARD: &str = "CL1.2";
-/// The version of code objects, unless the user says another.
+/// The default version of code objects.
 pub const CODE_OBJECT_VERSION: u8 = 5;
 
-/// The processor, and the convention of the code object.
+/// Flags that select the target processor and the code-object version.
 pub fn target(code_object_version: u8) -> Vec<String> {
     ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803"]
         .into_iter()
@@ -20,7 +20,7 @@ pub fn target(code_object_version: u8) -> Vec<String> {
         .collect()
 }
 
-/// The language, and what kernels may count on.
+/// Flags that select the language version and the device libraries.
 pub fn language(standard: &str, device_libs: &Path) -> Vec<String> {
     vec![
         "-x".into(),
@@ -31,5 +31,5 @@ pub fn language(standard: &str, device_libs: &Path) -> Vec<String> {
     ]
 }
 
-/// What a kernel is optimised with, unless the program says otherwise.
+/// The default optimisation level.
 pub const OPTIMISATION: &str = "-O2";

@@ -1,11 +1,12 @@
-//! The files that a source includes, read for it.
+//! Reads the files that a kernel source includes, on behalf of clang.
 //!
-//! clang sees none of the program's folders. What a source names is looked up here, as the program itself would open it
-//! (`files::View`), and clang gets a file system that holds those copies under the program's own names for them, its own
-//! headers, and nothing else (a virtual overlay; below it stands the wall). So a source can include exactly what its program
-//! can read, names in messages are the program's, and the build depends on known bytes only.
+//! clang sees none of the program's folders. Each file that a source names is looked up here, as the program itself
+//! would open it (`files::View`). clang gets a virtual file system (an overlay) that holds copies of these files under
+//! the program's own names, clang's own headers, and nothing else; Landlock (`wall`) enforces this below. So a source
+//! can include exactly what its program can read, names in messages are the program's, and the build depends on known
+//! bytes only.
 //!
-//! Names are taken from the text, and where they are only made by macros, from clang's complaint that a file is not there.
+//! Names are found by scanning the text. Names that are built by macros are taken from clang's "file not found" errors.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,10 +17,10 @@ use std::{
 use super::{CompileError, toolchain::Toolchain};
 use crate::files::View;
 
-/// How much a source may include, and how many names may be looked up for it.
+/// Limits on the bytes that a source may include, and on the names looked up for it.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_NAMES: usize = 1 << 16;
-/// Where headers lie that come with the source.
+/// The folder of headers that are passed along with the source.
 pub const GIVEN: &str = "headers";
 
 type Names = Vec<Vec<u8>>;
@@ -28,19 +29,19 @@ pub struct Headers<'a> {
     view: Option<&'a View>,
     /// The folders to search, in order.
     folders: Vec<Names>,
-    /// By the names of their paths.
+    /// Files that were found, by path.
     files: BTreeMap<Names, Vec<u8>>,
-    /// Names of paths that were looked up.
+    /// Paths that have been looked up, found or not.
     tried: BTreeSet<Names>,
     bytes: u64,
-    /// Those that come with the source, by their paths.
+    /// Headers passed along with the source, by path.
     given: BTreeMap<String, &'a [u8]>,
 }
 
 impl<'a> Headers<'a> {
-    /// `folders`: those named by options, as the program calls them.
+    /// `folders`: the include folders given by options, as the program names them.
     pub fn new(view: Option<&'a View>, folders: &[String], given: &'a [(String, Vec<u8>)]) -> Self {
-        // A name that leads elsewhere names nothing that could be included.
+        // Skip names of given headers that lead out of their folder.
         let plain = |name: &str| {
             let mut parts = Path::new(name).components();
             parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
@@ -54,7 +55,7 @@ impl<'a> Headers<'a> {
         Self { view, folders: searched, files: BTreeMap::new(), tried: BTreeSet::new(), bytes: 0, given }
     }
 
-    /// Adds every file that a text names, and those that they name.
+    /// Adds every file that a text names, and recursively the files that those name.
     pub fn gather(&mut self, text: &[u8]) -> Result<(), CompileError> {
         let given: Vec<&[u8]> = self.given.values().copied().collect();
         let mut texts: Vec<(Option<Names>, String)> =
@@ -74,13 +75,13 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// Adds the files that clang did not find, as it says in its log. Whether there was one.
+    /// Adds the files that clang reported as not found in its log. Returns whether any was added.
     pub fn supply(&mut self, log: &str) -> Result<bool, CompileError> {
         let complaints = log.lines().filter_map(|line| line.split_once("error: '")?.1.rsplit_once("' file not found"));
         let wanted: Vec<String> = complaints.map(|(name, _)| name.to_owned()).collect();
         let mut any = false;
         for name in wanted {
-            // Clang looks beside the file that includes it, too.
+            // Clang also searches the folder of the including file.
             let beside = self.files.keys().map(|path| path[..path.len() - 1].to_vec());
             let folders: BTreeSet<Names> = self.folders.iter().cloned().chain(beside).collect();
             for folder in folders {
@@ -95,7 +96,7 @@ impl<'a> Headers<'a> {
         Ok(any)
     }
 
-    /// Adds the file of a path, if the program can read it and it has not been looked up before.
+    /// Adds the file at a path if the program can read it and it has not been looked up before.
     fn add(&mut self, path: &Names) -> Result<Option<&[u8]>, CompileError> {
         let Some(view) = self.view.filter(|_| !path.is_empty() && !self.tried.contains(path)) else { return Ok(None) };
         let refused = |what: String| CompileError::Refused { log: format!("error: {what}\n") };
@@ -114,20 +115,20 @@ impl<'a> Headers<'a> {
         Ok(Some(self.files.entry(path.clone()).or_insert(bytes)))
     }
 
-    /// All files with their contents, for a hash and for the compiler's folder.
+    /// All files with their contents, for the cache key and for the compiler's folder.
     pub fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
         let read = self.files.iter().map(|(path, bytes)| (shown(path), bytes.as_slice()));
         read.chain(self.given.iter().map(|(name, text)| (format!("{GIVEN}/{name}"), *text)))
     }
 
-    /// The folders that clang is to search.
+    /// The include folders for clang to search.
     pub fn folders(&self) -> impl Iterator<Item = String> {
         let given = (!self.given.is_empty()).then(|| GIVEN.to_owned());
         given.into_iter().chain(self.folders.iter().map(shown))
     }
 
-    /// The file system that clang sees: these files, of which the n-th lies in the file named by `stored`, the source, and
-    /// the compiler's own.
+    /// The overlay file system that clang sees: the source, these files (the contents of the n-th are in the file
+    /// `stored(n)`), and the compiler's own files.
     pub fn overlay(&self, source: &str, stored: impl Fn(usize) -> String, toolchain: &Toolchain) -> String {
         let folders = toolchain.folders().map(|folder| folder.to_string_lossy().into_owned());
         let entry = |kind: &str, name: &str, at: &str| {
@@ -146,7 +147,8 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// The names of files that a text may include: all that stand in quotation marks or angle brackets on such lines.
+/// The file names that a text may include: everything in quotation marks or angle brackets on lines with an
+/// include-like directive.
 fn mentioned(text: &str) -> Vec<&str> {
     let relevant = |line: &&str| ["include", "import", "embed"].iter().any(|word| line.contains(word));
     let mut names = Vec::new();
@@ -163,7 +165,7 @@ fn mentioned(text: &str) -> Vec<&str> {
     names
 }
 
-/// The names of a path, seen from a folder, `.` and `..` taken away.
+/// The components of a path relative to a folder, with `.` and `..` resolved.
 fn join(folder: &Names, path: &[u8]) -> Names {
     let mut names = if path.starts_with(b"/") { Names::new() } else { folder.clone() };
     for name in path.split(|byte| *byte == b'/') {
@@ -180,12 +182,12 @@ fn absolute(path: &Names) -> Vec<u8> {
     path.iter().flat_map(|name| [b"/", name.as_slice()].concat()).collect()
 }
 
-/// A path as clang is to call it.
+/// A path in the form passed to clang.
 fn shown(path: &Names) -> String {
     if path.is_empty() { "/".into() } else { String::from_utf8_lossy(&absolute(path)).into_owned() }
 }
 
-/// A text for the overlay's file.
+/// A quoted string for the overlay file.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for letter in text.chars() {

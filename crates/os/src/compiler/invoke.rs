@@ -1,7 +1,7 @@
-//! One build: its files, the programs it runs, and what they said.
+//! One build: writes its files, runs clang and the linker, and collects their messages.
 //!
-//! clang's driver would start further processes; it is asked for one step at a time here, which it does by itself, and the
-//! linker is started from here.
+//! clang's driver would start further processes. Here it is asked for one step at a time, which it performs in its own
+//! process, and the linker is started directly.
 
 use std::{
     os::unix::process::CommandExt,
@@ -21,11 +21,11 @@ use super::{
     workspace::Workspace,
 };
 
-/// The name under which messages speak of the source.
+/// The name of the source file in messages.
 const SOURCE: &str = "program.cl";
 const OVERLAY: &str = "overlay.yaml";
 const LOG: &str = "log";
-/// No log is longer.
+/// The log is truncated to this length.
 const LONGEST_LOG: u64 = 1 << 20;
 
 pub struct Invocation<'a> {
@@ -76,14 +76,14 @@ impl Invocation<'_> {
             Job::Compile { source, .. } => build.compile(source, &["-c", "-emit-llvm"], "program.bc")?,
             Job::Link { inputs, library } => build.link_bitcode(inputs, *library)?,
         };
-        // A file can be no larger: the compiler's process is held to that.
+        // The child's file-size limit guarantees that the output is no larger.
         let bytes = workspace.read(output, child::FILE_BYTES);
         let bytes = bytes.map_err(|error| system("the compiler made no output", &error))?;
         Ok(Built { bytes, log: build.log })
     }
 }
 
-/// A build under way.
+/// A build in progress.
 struct Build<'a> {
     what: &'a Invocation<'a>,
     keeper: Keeper<'a>,
@@ -92,8 +92,8 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Compiles a source, in two stages if it prints: LLVM turns `printf` into writes to a buffer only while nobody has
-    /// defined it, and older device libraries define one that prints nothing.
+    /// Compiles a source, in two stages if it uses `printf`: LLVM turns `printf` into writes to a buffer only if it is
+    /// not yet defined, and older device libraries define a `printf` that prints nothing.
     fn compile<'n>(&mut self, source: &[u8], mode: &[&str], output: &'n str) -> Result<&'n str, CompileError> {
         self.write(SOURCE, source)?;
         let stored = |n: usize| format!("header{n}");
@@ -127,7 +127,7 @@ impl Build<'_> {
         }
     }
 
-    /// What turns a source into code, beside the target.
+    /// Arguments for compiling a source, besides the target.
     fn language(&self) -> Vec<String> {
         let Invocation { toolchain, options, headers, .. } = self.what;
         let mut arguments = flags::language(&options.standard, &toolchain.device_libs);
@@ -137,7 +137,7 @@ impl Build<'_> {
         arguments
     }
 
-    /// What matters when the device libraries are added to bitcode.
+    /// Arguments for linking the device libraries into bitcode.
     fn of_bitcode(&self) -> Vec<String> {
         let options = self.what.options.flags.iter().filter(|flag| flag.starts_with("-cl-")).cloned();
         let libraries = format!("--rocm-device-lib-path={}", self.what.toolchain.device_libs.display());
@@ -155,7 +155,7 @@ impl Build<'_> {
         let toolchain = self.what.toolchain;
         let mut command = Command::new(&toolchain.clang);
         command.args(flags::target(flags::CODE_OBJECT_VERSION)).args(mode);
-        // What a configuration file of the host says is not for guests.
+        // Configuration files of the host must not affect guests.
         command.args(["--no-default-config", "-fno-color-diagnostics", "-fno-crash-diagnostics", "-resource-dir"]);
         command.arg(&toolchain.resources).arg(&self.what.options.optimisation);
         command.args(arguments).args([input, "-o", output]);
@@ -165,7 +165,7 @@ impl Build<'_> {
 
     fn link<'n>(&mut self, mode: &[&str], objects: &[String], output: &'n str) -> Result<&'n str, CompileError> {
         let mut command = Command::new(self.what.toolchain.linker()?);
-        // By its name the linker knows whose linker it is.
+        // lld selects its ELF flavour by the name it is called by.
         command.arg0("ld.lld").arg("--no-undefined").args(mode).args(objects);
         command.args(["-plugin-opt=mcpu=gfx803", "-o", output]);
         self.run(command)?;
@@ -175,12 +175,12 @@ impl Build<'_> {
     fn run(&mut self, mut command: Command) -> Result<(), CompileError> {
         command.env_clear().env("PATH", "/usr/bin:/bin").env("TMPDIR", ".").env("LC_ALL", "C.UTF-8");
         command.env("LD_LIBRARY_PATH", self.what.toolchain.library_path());
-        // `__DATE__`, `__TIME__` and `__TIMESTAMP__` are those of no clock.
+        // Makes `__DATE__`, `__TIME__` and `__TIMESTAMP__` the same in every build.
         command.env("SOURCE_DATE_EPOCH", "0");
         let workspace = self.keeper.workspace;
         let log = workspace.create(LOG).map_err(|error| system("the compiler's log could not be made", &error))?;
         let status = self.keeper.run(command, log)?;
-        // What can't be read is no log.
+        // An unreadable log counts as empty.
         let log = workspace.read(LOG, LONGEST_LOG).unwrap_or_default();
         self.log.push_str(&String::from_utf8_lossy(&log));
         if status.success() { Ok(()) } else { Err(self.failure(status)) }

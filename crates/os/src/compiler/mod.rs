@@ -1,9 +1,9 @@
-//! The compiler behind `clBuildProgram`: the host's clang, kept behind the wall.
+//! The compiler behind `clBuildProgram`: the host's clang, confined.
 //!
-//! The source comes from a program that is not trusted, and a compiler can be made to read any file (`#include`, `.incbin`)
-//! and to run code (`-fplugin`). So options go through a list of those that are allowed (`options`); what a source includes
-//! is read for it, as the program itself would read it (`headers`); and clang runs confined (`wall`): it can read its own
-//! files (`toolchain`) and those of this build (`workspace`), and nothing else. What it makes is kept by content (`cache`).
+//! The source comes from an untrusted program, and a compiler can be made to read any file (`#include`, `.incbin`) and
+//! to run code (`-fplugin`). Therefore only listed options are allowed (`options`). Included files are read on clang's
+//! behalf, as the program itself would read them (`headers`). clang runs confined (`wall`): it can read its own files
+//! (`toolchain`) and those of this build (`workspace`), and nothing else. Results are cached by content (`cache`).
 
 mod cache;
 mod child;
@@ -30,17 +30,17 @@ pub use options::{OptionError, Options, Purpose};
 use toolchain::Toolchain;
 pub use workspace::abandon;
 
-/// How the compiler is found and held.
+/// Where the compiler is, and the limits it runs under.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub clang: PathBuf,
     /// AMD's device libraries.
     pub device_libs: PathBuf,
-    /// Where what was compiled is kept; nowhere if none.
+    /// The folder of the cache; without one, nothing is cached.
     pub cache: Option<PathBuf>,
-    /// How large that may become, in bytes: what was used least recently goes first.
+    /// The maximum size of the cache in bytes; the least recently used entries are evicted first.
     pub cache_limit: u64,
-    /// Whether clang may run where nothing can confine it.
+    /// Whether clang may run where the host can't confine it.
     pub allow_unconfined: bool,
 }
 
@@ -56,18 +56,18 @@ impl Default for Settings {
     }
 }
 
-/// What is to be made.
+/// What to build.
 #[derive(Clone, Debug)]
 pub enum Job<'a> {
-    /// A code object of a source.
+    /// Builds a code object from a source.
     Build { source: &'a [u8] },
-    /// Bitcode of a source, with the headers that come with it: their names and texts.
+    /// Compiles a source to bitcode, with the headers that come with it (names and texts).
     Compile { source: &'a [u8], headers: &'a [(String, Vec<u8>)] },
-    /// A code object (or, for a library, bitcode) of bitcode.
+    /// Links bitcode into a code object or, for a library, into bitcode.
     Link { inputs: &'a [Vec<u8>], library: bool },
 }
 
-/// What came out.
+/// The result of a successful build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     pub bytes: Vec<u8>,
@@ -75,7 +75,7 @@ pub struct Built {
     pub log: String,
 }
 
-/// Why nothing came out.
+/// Why a build failed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CompileError {
     /// The source is wrong; the log says where.
@@ -105,28 +105,28 @@ pub enum CompileError {
     System { what: String, detail: String },
 }
 
-/// The compiler, as one program uses it.
+/// The compiler as used by one program.
 pub struct Compiler {
     settings: Settings,
-    /// Found when it is first needed.
+    /// Located at first use.
     toolchain: OnceCell<Toolchain>,
-    /// What the program can read.
+    /// The files that the program can read.
     view: Option<View>,
     monitor: Monitor,
 }
 
 impl Compiler {
-    /// Builds end when `monitor` is stopped.
+    /// Builds are aborted when `monitor` is stopped.
     pub fn new(settings: Settings, monitor: &Monitor) -> Self {
         Self { settings, toolchain: OnceCell::new(), view: None, monitor: monitor.clone() }
     }
 
-    /// What the program can read from now on.
+    /// Sets which files the program can read from now on.
     pub fn see(&mut self, view: View) {
         self.view = Some(view);
     }
 
-    /// Makes what is asked for, or finds it in the cache.
+    /// Builds what `job` asks for, or finds it in the cache.
     pub fn make(&self, job: &Job<'_>, options: &Options) -> Result<Built, CompileError> {
         let toolchain = self.toolchain()?;
         let (source, given) = match job {
@@ -146,12 +146,12 @@ impl Compiler {
             match build.make() {
                 Ok(built) => {
                     if let Some((folder, key)) = kept {
-                        // A cache that can't be written is no reason to fail.
+                        // A cache that can't be written does not fail the build.
                         let _ = cache::keep(folder, &key, &built, self.settings.cache_limit);
                     }
                     return Ok(built);
                 }
-                // A name that only macros make is known now.
+                // Clang's log now names a header whose name is built by macros: supply it and try again.
                 Err(CompileError::Refused { log }) if headers.supply(&log)? => {}
                 Err(error) => return Err(error),
             }

@@ -1,12 +1,12 @@
-//! The options of `clBuildProgram` and its sisters: those that are allowed, and nothing else.
+//! The allowed options of `clBuildProgram`, `clCompileProgram` and `clLinkProgram`.
 //!
-//! clang has options that read and write files and load code. What is not on this list does not reach it.
+//! clang has options that read and write files and load code. Options that are not listed here never reach it.
 
 use thiserror::Error;
 
 use super::flags;
 
-/// What options are given for.
+/// The function that the options are passed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Build,
@@ -14,7 +14,7 @@ pub enum Purpose {
     Link,
 }
 
-/// Why options were refused.
+/// Why options were rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum OptionError {
     #[error("error: unknown option '{0}'")]
@@ -25,12 +25,12 @@ pub enum OptionError {
     Quote,
 }
 
-/// Options, checked.
+/// Options that have been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// For clang, as they are.
+    /// Passed to clang unchanged.
     pub flags: Vec<String>,
-    /// Folders to search for headers, as the program calls them.
+    /// Include folders, as the program names them.
     pub include: Vec<String>,
     pub standard: String,
     /// `-create-library`.
@@ -50,7 +50,7 @@ impl Default for Options {
     }
 }
 
-/// Options of the standard that clang knows by the same name.
+/// Options of the OpenCL standard that clang accepts under the same name.
 const PASSED: [&str; 12] = [
     "-w",
     "-Werror",
@@ -66,7 +66,7 @@ const PASSED: [&str; 12] = [
     "-cl-uniform-work-group-size",
 ];
 
-/// Options that change nothing here.
+/// Options that are accepted and have no effect here.
 const IGNORED: [&str; 7] = [
     "-g",
     "-cl-kernel-arg-info",
@@ -80,7 +80,7 @@ const IGNORED: [&str; 7] = [
 const STANDARDS: [&str; 6] = ["CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0", "CLC++"];
 
 impl Options {
-    /// Reads and checks a string of options.
+    /// Parses and checks a string of options.
     pub fn parse(text: &str, purpose: Purpose) -> Result<Options, OptionError> {
         let mut options = Options::default();
         let mut words = split(text)?.into_iter();
@@ -120,7 +120,7 @@ impl Options {
 }
 
 impl Options {
-    /// Compiles for work-groups of up to 1024 work-items; clang assumes at most 256 otherwise.
+    /// Compiles for work-groups of up to 1024 work-items; clang's default is at most 256.
     pub fn widen(&mut self) {
         for keyword in ["__kernel", "kernel"] {
             self.flags.push(format!("-D{keyword}=__attribute__((amdgpu_flat_work_group_size(1, 1024))) __kernel"));
@@ -128,20 +128,21 @@ impl Options {
     }
 }
 
-/// `-Wall`, `-Wno-unused`: a name, without the commas and equals signs by which `-W` reaches other tools.
+/// Whether a word is a warning option such as `-Wall` or `-Wno-unused`. Commas and equals signs, by which `-W` passes
+/// options to other tools, are not allowed.
 fn is_warning(word: &str) -> bool {
     let name = word.strip_prefix("-W").unwrap_or_default();
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// Registers and levels for another vendor's compiler.
+/// Whether a word is a register or optimisation limit for NVIDIA's compiler.
 fn is_nv_number(word: &str) -> bool {
     ["-cl-nv-maxrregcount=", "-cl-nv-opt-level="]
         .iter()
         .any(|name| word.strip_prefix(name).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())))
 }
 
-/// Cuts at spaces, other than between quotation marks or behind a backslash.
+/// Splits at spaces, except inside quotation marks and after a backslash.
 fn split(text: &str) -> Result<Vec<String>, OptionError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! The compiler from outside: what it makes, and what it can't be made to do.
+//! Tests of the compiler's interface: what it builds, and what it can't be made to do.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 use super::*;
 use crate::files::Mount;
 
-/// A folder for one test.
+/// A temporary folder for one test.
 struct Place(PathBuf);
 
 impl Place {
@@ -34,7 +34,7 @@ impl Drop for Place {
 
 const KERNEL: &str = "\n__kernel void k(__global int *p) { p[0] = 1; }\n";
 
-/// What a program sees that is shown a folder as `/data` and works there.
+/// The view of a program that has a folder mounted at `/data` and works there.
 fn shown(folder: &Path) -> View {
     let mount = Mount { host: folder.into(), guest: Some("/data".into()), writable: true };
     View::of(&[mount], Path::new("/data")).unwrap()
@@ -52,12 +52,12 @@ fn build(source: &str, options: &str, view: Option<View>) -> Result<Built, Compi
     compiler(None, view).make(&Job::Build { source: source.as_bytes() }, &options)
 }
 
-/// A file as part of the code object.
+/// A source line that includes a file's bytes in the code object.
 fn incbin(file: &Path) -> String {
     format!("__asm__(\".section .data\\n.incbin \\\"{}\\\"\\n.previous\");\n", file.display())
 }
 
-/// Whether some bytes occur in others.
+/// Whether `part` occurs in `bytes`.
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
@@ -111,7 +111,7 @@ fn moving_folders_and_putting_links_in_their_place_shows_nothing_more() {
     let secret = place.file("outside/inc/s.h", "SECRET-TEXT\n").canonicalize().unwrap();
     let inside = place.file("shown/inc/s.h", "#define FINE 1\n");
     let view = shown(&place.0.join("shown"));
-    // What a program with a writable mount can do: the names that a build goes by lead elsewhere now.
+    // A program with a writable mount can do this: the path that a build uses now leads elsewhere.
     fs::rename(place.0.join("shown"), place.0.join("gone")).unwrap();
     std::os::unix::fs::symlink(place.0.join("outside"), place.0.join("shown")).unwrap();
     assert_eq!(fs::read_to_string(&inside).unwrap(), "SECRET-TEXT\n", "by its path, it is the other file");
@@ -159,7 +159,7 @@ fn what_was_compiled_is_found_again_unless_a_header_changed() {
     let place = Place::new("cache");
     let cache = place.0.join("kept");
     place.file("src/n.h", "#define N 1\n");
-    // The name is made by macros: no search of the text finds it.
+    // The name is built by macros: no search of the text finds it.
     let source = b"#define TEXT(x) #x\n#define NAME(x) TEXT(x.h)\n#include NAME(n)\n\
         __kernel void k(__global int *p) { p[0] = N; }";
     let options = Options::default();
@@ -186,7 +186,7 @@ fn sources_get_the_time_of_no_clock() {
     assert!(holds(&bytes, expected.as_bytes()), "{}", String::from_utf8_lossy(&bytes));
 }
 
-/// Includes itself twice, and so on: it takes for ever.
+/// Includes itself twice, to a depth of 100: preprocessing never ends.
 const ENDLESS: &str = "#if __INCLUDE_LEVEL__ < 100\n#include \"self.h\"\n#include \"self.h\"\n#endif\n";
 
 #[test]

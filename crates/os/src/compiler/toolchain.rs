@@ -1,8 +1,8 @@
-//! The compiler as it is installed: clang, its linker, and exactly those files of the computer that the two need.
+//! The installed compiler: clang, its linker, and exactly those files of the host that the two need.
 //!
-//! Whatever they can read, a kernel's source can read too (`.incbin`). So this is no list of folders of the system but of
-//! single files, all of them installed from public packages: the programs, the shared libraries they are linked with (the
-//! dynamic loader names them), the compiler's own headers, and AMD's device libraries.
+//! A kernel's source can read whatever these programs can read (`.incbin`). So this lists single files rather than
+//! system folders, all of them installed from public packages: the programs, the shared libraries they are linked with
+//! (as the dynamic loader reports them), the compiler's own headers, and AMD's device libraries.
 
 use std::{
     ffi::OsString,
@@ -16,12 +16,12 @@ use super::{CompileError, Settings};
 #[derive(Clone, Debug)]
 pub struct Toolchain {
     pub clang: PathBuf,
-    /// If it is installed.
+    /// None if it is not installed.
     linker: Option<PathBuf>,
     /// clang's own folder; its headers are in `include`.
     pub resources: PathBuf,
     pub device_libs: PathBuf,
-    /// Shared libraries and the loader, as the loader finds them.
+    /// Shared libraries and the dynamic loader, at the paths that the loader reports.
     libraries: Vec<PathBuf>,
 }
 
@@ -53,17 +53,17 @@ impl Toolchain {
         self.resources.join("include")
     }
 
-    /// Files that are executed, or mapped to be.
+    /// Files that are executed, or mapped executable.
     pub fn programs(&self) -> impl Iterator<Item = &Path> {
         [&self.clang].into_iter().chain(&self.linker).chain(&self.libraries).map(PathBuf::as_path)
     }
 
-    /// Folders that are read.
+    /// Folders that are only read.
     pub fn folders(&self) -> [PathBuf; 2] {
         [self.headers(), self.device_libs.clone()]
     }
 
-    /// Where the loader looks for libraries, so that it needs no file that names all of the computer's.
+    /// Where the loader looks for libraries, so that it does not need the host's library cache file.
     pub fn library_path(&self) -> OsString {
         let mut folders: Vec<&Path> = Vec::new();
         for folder in self.libraries.iter().filter_map(|library| library.parent()) {
@@ -74,7 +74,7 @@ impl Toolchain {
         std::env::join_paths(folders).unwrap_or_default()
     }
 
-    /// Everything a result can depend on beside its input: where each file lies, how large it is, and from when.
+    /// Everything besides its input that a result can depend on: path, size and modification time of each file.
     pub fn identity(&self) -> Vec<u8> {
         let mut files: Vec<PathBuf> = self.programs().map(Path::to_owned).collect();
         for folder in self.folders() {
@@ -92,7 +92,7 @@ impl Toolchain {
     }
 }
 
-/// Where a program lies that is given by name.
+/// Finds a program that is given by name.
 fn locate(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.canonicalize().ok();
@@ -101,7 +101,7 @@ fn locate(program: &Path) -> Option<PathBuf> {
     std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.is_file())?.canonicalize().ok()
 }
 
-/// The folder of clang's own files: beside it, named by its version. The newest, if there are several.
+/// The folder of clang's own files: next to clang, named by its version. The newest, if there are several.
 fn resources(clang: &Path) -> Option<PathBuf> {
     let versions = fs::read_dir(clang.parent()?.parent()?.join("lib/clang")).ok()?.flatten();
     let mut found: Vec<PathBuf> = versions.map(|entry| entry.path()).collect();
@@ -110,12 +110,13 @@ fn resources(clang: &Path) -> Option<PathBuf> {
     found.pop()
 }
 
-/// The shared libraries of a program, as the dynamic loader finds them. Nothing of the program is executed.
+/// The shared libraries of a program, as the dynamic loader reports them. The program itself is not executed.
 fn loaded(program: &Path) -> Vec<PathBuf> {
     let mut command = Command::new(program);
     command.env("LD_TRACE_LOADED_OBJECTS", "1").stdin(Stdio::null()).stderr(Stdio::null());
     let Ok(output) = command.output() else { return Vec::new() };
-    // `libz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x7f..)`, and of the loader `/lib64/ld-linux-x86-64.so.2 (0x7f..)`.
+    // `libz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x7f..)`; for the loader itself, `/lib64/ld-linux-x86-64.so.2
+    // (0x7f..)`.
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines()
         .filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from))

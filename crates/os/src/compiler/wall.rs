@@ -1,8 +1,9 @@
-//! The wall around the compiler: Landlock.
+//! Confines the compiler with Landlock.
 //!
-//! A thread gives up its rights to everything but a list of files, and to the network, and then starts the compiler, which
-//! inherits that. Rules are made of descriptors; no path is resolved a second time. Nothing of the program's folders is
-//! among them: what a source includes is read for it (`headers`) and lies in the compiler's own folder.
+//! A thread gives up its access to the network and to all files but a list, and then starts the compiler, which
+//! inherits the restriction. Rules are made from open descriptors, so no path is resolved twice. The program's folders
+//! are not on the list: what a source includes is read on its behalf (`headers`) and copied to the compiler's own
+//! folder.
 
 use std::{io, os::fd::AsFd};
 
@@ -13,10 +14,10 @@ use landlock::{
 
 use super::{toolchain::Toolchain, workspace::Workspace};
 
-/// What newer kernels can refuse on top is refused where they can.
+/// The newest Landlock interface to use; on older kernels, as much of it as they support.
 const NEWEST: ABI = ABI::V6;
 
-/// Whether the kernel can confine.
+/// Whether the host kernel supports Landlock.
 pub fn is_there() -> bool {
     let made = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -25,8 +26,7 @@ pub fn is_there() -> bool {
     made.is_ok()
 }
 
-/// Gives up this thread's rights to all but the toolchain's files and the build's own folder: what a thread may not do, its
-/// children may not.
+/// Restricts this thread, and so its children, to the toolchain's files and the build's own folder.
 pub fn restrict(toolchain: &Toolchain, own: &Workspace) -> io::Result<()> {
     let told = |error: landlock::RulesetError| io::Error::other(error);
     let mut ruleset = Ruleset::default()
@@ -40,7 +40,7 @@ pub fn restrict(toolchain: &Toolchain, own: &Workspace) -> io::Result<()> {
         let rule = PathBeneath::new(file.as_fd(), access);
         (&mut ruleset).add_rule(rule).map(drop).map_err(told)
     };
-    // What is not there need not be shown.
+    // Files that don't exist need no rule.
     for file in toolchain.programs().filter_map(|path| PathFd::new(path).ok()) {
         allow(&file, AccessFs::ReadFile | AccessFs::Execute)?;
     }

@@ -1,7 +1,7 @@
-//! A folder for one build, as long as it is needed.
+//! The temporary folder of one build.
 //!
-//! It is held open, and everything is read and written through that descriptor: a program that may write the folder for
-//! temporary files can't put another one in its place.
+//! The folder is held open, and all files in it are accessed through that descriptor. So a program that can write the
+//! system's temporary folder can't substitute another one.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -16,7 +16,7 @@ use std::{
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
-/// The folders that are there now.
+/// The workspaces that currently exist.
 static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 pub struct Workspace {
@@ -28,7 +28,7 @@ impl Workspace {
     pub fn new() -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let base = std::env::temp_dir().canonicalize()?;
-        // A name that is taken is not taken over: the next one is tried.
+        // An existing name is never reused: the next one is tried.
         for _ in 0..1000 {
             let n = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = base.join(format!("cohesim-cc-{}-{n}", std::process::id()));
@@ -59,7 +59,7 @@ impl Workspace {
         self.create(name)?.write_all(bytes)
     }
 
-    /// The first bytes of a file, at most `longest`.
+    /// Reads the beginning of a file, at most `longest` bytes.
     pub fn read(&self, name: &str, longest: u64) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.folder, name, flags, Mode::empty())?;
@@ -74,13 +74,13 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        // A folder left behind in the system's place for temporary files harms nobody.
+        // A temporary folder that can't be removed is harmless.
         let _ = fs::remove_dir_all(&self.path);
         all().retain(|path| *path != self.path);
     }
 }
 
-/// Removes the folders of builds that are under way, before this process ends in the middle of them.
+/// Removes the folders of builds in progress, before this process ends.
 pub fn abandon() {
     for path in all().drain(..) {
         let _ = fs::remove_dir_all(path);

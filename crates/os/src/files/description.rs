@@ -1,4 +1,4 @@
-//! Open files, as one or more descriptors refer to them.
+//! Open file descriptions, each shared by one or more descriptors.
 
 use super::{
     pipe::PipeEnd,
@@ -10,7 +10,7 @@ use crate::{errno::Errno, memory::MappedFile};
 use rustix::fs::fstat;
 use std::{cell::Cell, io, os::fd::OwnedFd, os::unix::fs::FileExt, rc::Rc};
 
-/// What is open.
+/// The kind of an open file.
 pub enum Kind {
     Stream(Stream),
     /// A file of the host.
@@ -18,24 +18,24 @@ pub enum Kind {
         file: std::fs::File,
         writable: bool,
     },
-    /// A file that the kernel made up when it was opened.
+    /// An emulated file, whose text was generated when it was opened.
     Text(Rc<[u8]>),
     Null,
     Zero,
     Random,
     Pipe(PipeEnd),
-    /// A folder, the way to it, and its entries once they have been asked for.
+    /// A folder: the steps that lead to it, and its entries once they have been read.
     Folder {
         steps: Vec<Step>,
         entries: std::cell::RefCell<Option<Rc<[super::directory::Entry]>>>,
     },
-    /// A place only (O_PATH).
+    /// A location only (O_PATH).
     Path {
         file: OwnedFd,
     },
 }
 
-/// An open file.
+/// An open file description.
 pub struct OpenFile {
     pub kind: Kind,
     pub position: Cell<u64>,
@@ -78,7 +78,7 @@ impl OpenFile {
         self.flags.get() & flag::ACCESS != 0 && !matches!(self.kind, Kind::Path { .. })
     }
 
-    /// Whether it has a position.
+    /// Whether the file has a position.
     pub fn seekable(&self) -> bool {
         !matches!(self.kind, Kind::Stream(_) | Kind::Pipe(_))
     }
@@ -98,7 +98,7 @@ impl OpenFile {
     }
 }
 
-/// What `stat` says of a folder.
+/// The result of `stat` for a folder.
 pub fn folder_stat(steps: &[Step]) -> Result<FileStat, Errno> {
     match &steps.last().expect("a folder has a place").place {
         super::Place::Host(held) => Ok(fstat(held)?.into()),
@@ -106,12 +106,12 @@ pub fn folder_stat(steps: &[Step]) -> Result<FileStat, Errno> {
     }
 }
 
-/// What `lstat` says of `/proc/self/exe`.
+/// The result of `lstat` for `/proc/self/exe`.
 pub fn link_stat() -> FileStat {
     FileStat::made_up(LINK | 0o777, 0, 8)
 }
 
-/// A mapping reads the file it was made of, even when that has been closed.
+/// Lets a mapping read its file even after the file has been closed.
 pub struct MappedOpenFile(pub Rc<OpenFile>);
 
 impl MappedFile for MappedOpenFile {

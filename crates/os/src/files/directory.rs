@@ -1,4 +1,4 @@
-//! Folders: what is in them, and what may be done to the names.
+//! Folder listings.
 
 use super::{
     Namespace,
@@ -8,10 +8,10 @@ use crate::errno::Errno;
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use std::rc::Rc;
 
-/// Folders with more names than this are cut off: a guest shall not fill the host's memory.
+/// Listings are truncated to this many entries, so that a guest can't exhaust the host's memory.
 const MOST_ENTRIES: usize = 1 << 20;
 
-/// A name in a folder.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub name: Vec<u8>,
@@ -24,7 +24,7 @@ const FOLDER: u8 = 4;
 const FILE: u8 = 8;
 
 impl Namespace {
-    /// The names in a folder, sorted: the host's own order would differ from run to run.
+    /// The entries of a folder, sorted, since the host's order could differ from run to run.
     pub fn entries(&self, steps: &[Step]) -> Result<Rc<[Entry]>, Errno> {
         let path = names_of(steps);
         let mut entries = Vec::new();

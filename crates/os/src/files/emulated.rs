@@ -1,19 +1,19 @@
-//! Files that the kernel makes up: the devices every program knows, the few of `/proc` and `/sys` that programs read, and the
-//! OpenCL library of those that are dynamically linked.
+//! Files that the kernel emulates: standard devices, the few files of `/proc` and `/sys` that programs read, and the
+//! OpenCL library of dynamically linked programs.
 //!
-//! There is no `/proc/self/root`, `cwd` or `fd`, for they are ways out.
+//! `/proc/self/root`, `cwd` and `fd` are left out, since they would lead out of the guest's namespace.
 
 use super::{namespace::Virtual, stdio::Stream};
 use crate::process::PID;
 
-/// A file without a disk.
+/// An emulated file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emulated {
     Null,
     Zero,
     Random,
     Standard(Stream),
-    /// The program's own file.
+    /// The program's executable.
     Program,
     Maps,
     Status,
@@ -27,10 +27,10 @@ pub enum Emulated {
     OpenCl,
 }
 
-/// What is in [`Emulated::OpenCl`]: what `cohesim sdk` writes.
+/// The contents of [`Emulated::OpenCl`]: the library that `cohesim sdk` writes.
 pub const OPENCL: &[u8] = include_bytes!("../../../../sdk/libOpenCL.so.1");
 
-/// The folder it lies in, for `LD_LIBRARY_PATH`.
+/// The folder of the OpenCL library, for `LD_LIBRARY_PATH`.
 pub const LIBRARIES: &str = "/cohesim/lib";
 
 const FILES: [(&str, Emulated); 19] = [
@@ -55,7 +55,7 @@ const FILES: [(&str, Emulated); 19] = [
     ("sys/devices/system/cpu/present", Emulated::CpuRange),
 ];
 
-/// A path as text, with the process's number as `self`.
+/// A path as text, with the process's number replaced by `self`.
 fn text(path: &[Vec<u8>]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for name in path {
@@ -76,7 +76,7 @@ pub fn lookup(path: &[Vec<u8>]) -> Option<Virtual> {
     FILES.iter().any(|(name, _)| inside(name)).then_some(Virtual::Folder)
 }
 
-/// The names in a folder, and whether each is a folder.
+/// The emulated entries of a folder, and whether each is a folder.
 pub fn list(path: &[Vec<u8>]) -> Vec<(Vec<u8>, bool)> {
     let Some(path) = text(path) else { return Vec::new() };
     let below = |name: &&str| -> Option<String> {

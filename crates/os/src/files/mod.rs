@@ -1,8 +1,9 @@
-//! Files, behind a wall.
+//! The guest's file system, isolated from the host's.
 //!
-//! A guest sees a namespace of its own: the folders it was shown, at the paths it was shown them, read-only unless said
-//! otherwise; a few files that the kernel makes up (`/proc`, `/dev`, `/sys`); and nothing else. No path leads out: paths are
-//! walked here, one name at a time, below folders that are held open, and links are followed inside the namespace only.
+//! A guest sees a namespace of its own: the folders that the user mounted, at the chosen paths, read-only by default; a
+//! few emulated files (`/proc`, `/dev`, `/sys`); and nothing else. No path leads out of it. Paths are resolved here,
+//! one component at a time, relative to folders that are held open, and symbolic links are followed inside the
+//! namespace only.
 
 mod description;
 mod directory;

@@ -1,4 +1,4 @@
-//! What the user shows to the guest: `HOST[:GUEST][:rw]`.
+//! Folders that the user makes visible to the guest: `HOST[:GUEST][:rw]`.
 
 use std::{
     ffi::OsStr,
@@ -12,12 +12,12 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     pub host: PathBuf,
-    /// An absolute path; where the folder is on the host unless said otherwise.
+    /// An absolute path; by default the folder's path on the host.
     pub guest: Option<PathBuf>,
     pub writable: bool,
 }
 
-/// Why something can't be shown.
+/// Why a folder can't be mounted.
 #[derive(Debug, Error)]
 pub enum MountError {
     #[error("'{0}' names no folder: write HOST[:GUEST][:rw]")]
@@ -39,7 +39,7 @@ impl FromStr for Mount {
 }
 
 impl Mount {
-    /// Reads what the user wrote; names of folders need not be UTF-8.
+    /// Parses a `--mount` argument; names of folders need not be UTF-8.
     pub fn parse(text: &OsStr) -> Result<Mount, MountError> {
         let mut parts: Vec<&[u8]> = text.as_bytes().split(|byte| *byte == b':').collect();
         let writable = match parts.last() {

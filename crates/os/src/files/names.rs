@@ -1,4 +1,4 @@
-//! Calls on the names of files: what they stand for, and making, moving and removing them.
+//! Operations on file names: looking them up, and creating, renaming and removing them.
 
 use super::{
     Found, Kind, OpenFile, Step,
@@ -13,17 +13,17 @@ use crate::errno::Errno;
 use rustix::fs::{AtFlags, Mode, RenameFlags, mkdirat, readlinkat, renameat_with, unlinkat};
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
-/// What `renameat2` does with a name that is there already.
+/// What `renameat2` does if the new name already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rename {
     Replace,
     NoReplace,
-    /// It gets the old name in return.
+    /// The two names are exchanged.
     Exchange,
 }
 
 impl Files {
-    /// What `stat` says of a path.
+    /// The result of `stat` for a path.
     pub fn stat(&self, fd: u64, path: &[u8], follow: bool) -> Result<FileStat, Errno> {
         match self.walk(fd, path, follow)? {
             Found::Folder(steps) => folder_stat(&steps),
@@ -57,7 +57,7 @@ impl Files {
         }
     }
 
-    /// Whether a path can be read, written or executed, as `access` asks.
+    /// Checks whether a path can be read, written or executed, for `access`.
     pub fn check_access(&self, fd: u64, path: &[u8], wanted: u32, follow: bool) -> Result<(), Errno> {
         const EXECUTE: u32 = 1;
         const WRITE: u32 = 2;
@@ -88,7 +88,7 @@ impl Files {
         }
     }
 
-    /// Takes a name away; `folder` says which kind it must be.
+    /// Removes a name; `folder` says whether it must be a folder.
     pub fn unlink(&mut self, fd: u64, path: &[u8], folder: bool) -> Result<(), Errno> {
         let (parent, name) = self.entry(fd, trim_slashes(path))?;
         let flags = if folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
@@ -107,21 +107,21 @@ impl Files {
         let (old, new) = (host_folder(&old_parent)?.0, host_folder(&new_parent)?.0);
         let flags = match how {
             Rename::Replace => RenameFlags::empty(),
-            // The host looks again: somebody else may have made the name since.
+            // The host checks again, since another process may have created the name meanwhile.
             Rename::NoReplace => RenameFlags::NOREPLACE,
             Rename::Exchange => RenameFlags::EXCHANGE,
         };
         Ok(renameat_with(old, &old_name[..], new, &new_name[..], flags)?)
     }
 
-    /// A name that is there, in a folder that may be written.
+    /// An existing name, in a writable folder.
     fn entry(&self, fd: u64, path: &[u8]) -> Result<(Vec<Step>, Vec<u8>), Errno> {
         let (parent, name) = match self.walk(fd, path, false)? {
             Found::Folder(mut steps) => {
                 let step = steps.pop().filter(|_| !steps.is_empty()).ok_or(Errno::EBUSY)?;
                 let mut names = names_of(&steps);
                 names.push(step.name.clone());
-                // Moving a folder with a mount in it would show what is mounted there under another path.
+                // Moving a folder that contains a mount would show the mounted files under another path.
                 if self.namespace.holds_mount(&names) {
                     return Err(Errno::EBUSY);
                 }
@@ -146,7 +146,8 @@ impl Files {
         }
     }
 
-    /// A path that was refused to a program that wanted to write, made absolute, and the argument of `--mount` that would help.
+    /// For a path that a program was not allowed to write: the absolute path, and the `--mount` argument that would
+    /// allow it.
     pub fn mount_to_write(&self, fd: u64, path: &[u8], error: Errno) -> Option<(String, String)> {
         let (folder, name) = match self.walk(fd, trim_slashes(path), true) {
             Ok(Found::Missing { parent, name } | Found::File { parent, name, .. }) => (names_of(&parent), Some(name)),

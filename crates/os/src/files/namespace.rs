@@ -1,4 +1,4 @@
-//! Which paths exist for a guest: mounts, the folders above them, and what is emulated.
+//! The paths that exist for a guest: mounts, the folders above them, and emulated files.
 
 use super::{
     emulated::{self, Emulated},
@@ -15,30 +15,30 @@ use std::{
     rc::Rc,
 };
 
-/// A path as its names.
+/// A path as a list of its components.
 pub type Names = Vec<Vec<u8>>;
 
 /// A folder of the host that the guest sees.
 pub struct Mounted {
-    /// Where it is on the host, for messages.
+    /// Its path on the host, for messages.
     host: PathBuf,
     pub root: Rc<OwnedFd>,
     pub writable: bool,
 }
 
-/// What a name is where no mount is.
+/// What a path outside every mount stands for.
 pub enum Virtual {
     Folder,
     File(Emulated),
 }
 
-/// All that a guest can see.
+/// Everything that a guest can see.
 pub struct Namespace {
     mounts: BTreeMap<Names, Mounted>,
 }
 
 impl Namespace {
-    /// Opens what is to be shown. Of two mounts at one place, the later counts.
+    /// Opens the mounted folders. If two mounts have the same path, the later one counts.
     pub fn new(mounts: &[Mount]) -> Result<Namespace, MountError> {
         let mut opened = BTreeMap::new();
         for mount in mounts {
@@ -64,19 +64,20 @@ impl Namespace {
         Some(Step { name, place: Place::Host(mounted.root.clone()), writable: mounted.writable })
     }
 
-    /// Whether something is mounted at a path or below it.
+    /// Whether a path or anything below it is a mount point.
     pub fn holds_mount(&self, path: &[Vec<u8>]) -> bool {
         self.mounts.keys().any(|mount| mount.starts_with(path))
     }
 
-    /// Whether a path is the kernel's, whatever the host has there: `/proc`, `/dev`, `/sys` and `/cohesim`, unless they are mounted.
+    /// Whether a path is emulated regardless of the host: `/proc`, `/dev`, `/sys` and `/cohesim`, unless they are
+    /// mounted.
     pub fn is_kernels(&self, path: &[Vec<u8>]) -> bool {
         let first = path.first().is_some_and(|name| [&b"proc"[..], b"dev", b"sys", b"cohesim"].contains(&&name[..]));
         first && !(1..=path.len()).any(|count| self.mounts.contains_key(&path[..count]))
     }
 
-    /// The argument of `--mount` with which a folder could be written that can't be now; none if a mount would not help.
-    /// `exists` says whether the folder is there for the program.
+    /// The `--mount` argument that would make a folder writable; none if a mount would not help. `exists` says whether
+    /// the program can see the folder.
     pub fn mount_to_write(&self, folder: &[Vec<u8>], exists: bool) -> Option<String> {
         if self.is_kernels(folder) {
             return None;
@@ -87,14 +88,14 @@ impl Namespace {
             Some((_, mounted)) if mounted.writable || !exists => return None,
             Some((count, mounted)) => path_from(&mounted.host, &folder[count..]),
             None if guest.is_dir() => guest.clone(),
-            // The user knows which.
+            // Only the user knows which folder of the host was meant.
             None => "FOLDER".into(),
         };
         let place = if host == guest { String::new() } else { format!(":{}", guest.display()) };
         Some(format!("{}{place}:rw", host.display()))
     }
 
-    /// What lies at a path outside every mount.
+    /// Looks up a path outside every mount.
     pub fn lookup(&self, path: &[Vec<u8>]) -> Option<Virtual> {
         if self.mounts.keys().any(|mount| mount.len() > path.len() && mount.starts_with(path)) {
             return Some(Virtual::Folder);
@@ -102,7 +103,7 @@ impl Namespace {
         emulated::lookup(path)
     }
 
-    /// The names in a folder outside every mount.
+    /// The entries of a folder outside every mount.
     pub fn list(&self, path: &[Vec<u8>]) -> Vec<(Vec<u8>, bool)> {
         let mut names: BTreeMap<Vec<u8>, bool> = emulated::list(path).into_iter().collect();
         for mount in self.mounts.keys().filter(|mount| mount.len() > path.len() && mount.starts_with(path)) {
@@ -111,7 +112,7 @@ impl Namespace {
         names.into_iter().collect()
     }
 
-    /// Mounts that lie directly in a folder of the host: they are seen there even if the host has no such name.
+    /// Mounts directly inside a folder of the host: they are listed even if the host has no entry of that name.
     pub fn mounts_in(&self, path: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let inside = self.mounts.keys().filter(|mount| mount.len() == path.len() + 1 && mount.starts_with(path));
         inside.map(|mount| mount[path.len()].clone()).collect()
@@ -124,7 +125,7 @@ fn path_from(start: &Path, names: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// The names of a path, `.` and `..` taken away.
+/// The components of a path, with `.` and `..` resolved.
 pub fn names(path: &Path) -> Names {
     let mut names = Names::new();
     for name in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {

@@ -7,10 +7,10 @@ use std::{
     rc::Rc,
 };
 
-/// How much a pipe holds.
+/// The capacity of a pipe in bytes.
 pub const PIPE_SIZE: usize = 64 << 10;
 
-/// Writes up to this size are not mixed with others.
+/// Writes of up to this size are atomic.
 const ATOMIC: usize = 4096;
 
 #[derive(Default)]
@@ -20,16 +20,16 @@ struct Pipe {
     writers: usize,
 }
 
-/// One end of a pipe; it closes when the last descriptor of it does.
+/// One end of a pipe; it closes with the last descriptor that refers to it.
 pub struct PipeEnd {
     pipe: Rc<RefCell<Pipe>>,
     writes: bool,
-    /// Set whenever something happens that somebody may wait for.
+    /// Set whenever a change on the pipe may let a waiting thread continue.
     stirred: Rc<Cell<bool>>,
 }
 
 impl PipeEnd {
-    /// The two ends of a new pipe: for reading, for writing.
+    /// Creates a pipe; returns the read end and the write end.
     pub fn pair(stirred: &Rc<Cell<bool>>) -> (PipeEnd, PipeEnd) {
         let pipe = Rc::new(RefCell::new(Pipe { readers: 1, writers: 1, ..Pipe::default() }));
         let end = |writes| PipeEnd { pipe: pipe.clone(), writes, stirred: stirred.clone() };
@@ -40,7 +40,8 @@ impl PipeEnd {
         self.writes
     }
 
-    /// Takes bytes out; none at all means that no writer is left. EAGAIN: none are there yet.
+    /// Takes bytes out. Returns 0 if the pipe is empty and all writers are closed, EAGAIN if it is empty and a writer
+    /// remains.
     pub fn read(&self, bytes: &mut [u8]) -> Result<usize, Errno> {
         let mut pipe = self.pipe.borrow_mut();
         if pipe.bytes.is_empty() && pipe.writers > 0 && !bytes.is_empty() {
@@ -54,7 +55,7 @@ impl PipeEnd {
         Ok(count)
     }
 
-    /// Puts bytes in, as many as fit. EAGAIN: there is no room. EPIPE: nobody is left to read them.
+    /// Puts in as many bytes as fit. Returns EAGAIN if there is no room, EPIPE if all readers are closed.
     pub fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
         let mut pipe = self.pipe.borrow_mut();
         if pipe.readers == 0 {
@@ -70,7 +71,7 @@ impl PipeEnd {
         Ok(count)
     }
 
-    /// How many bytes wait.
+    /// The number of bytes in the pipe.
     pub fn waiting(&self) -> usize {
         self.pipe.borrow().bytes.len()
     }
@@ -81,7 +82,7 @@ impl PipeEnd {
         if self.writes { pipe.readers == 0 } else { pipe.writers == 0 }
     }
 
-    /// Whether a write of a page would not wait.
+    /// Whether an atomic write would fit.
     pub fn has_room(&self) -> bool {
         PIPE_SIZE - self.waiting() >= ATOMIC
     }

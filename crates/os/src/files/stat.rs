@@ -1,8 +1,8 @@
-//! What `stat` says about a file, in the layouts of x86-64 Linux.
+//! File attributes, in the layouts of `stat` and `statx` on x86-64 Linux.
 
 use rustix::fs::Stat;
 
-/// What kind of thing a name stands for.
+/// The type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
     Regular,
@@ -13,7 +13,7 @@ pub enum FileType {
     Other,
 }
 
-/// The facts about a file.
+/// The attributes of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStat {
     pub device: u64,
@@ -38,7 +38,7 @@ pub const PIPE: u32 = 0o010_000;
 pub const CHARACTER: u32 = 0o020_000;
 
 impl FileStat {
-    /// A file that the kernel makes up.
+    /// The attributes of an emulated file.
     pub fn made_up(mode: u32, size: u64, inode: u64) -> FileStat {
         FileStat { device: 1, inode, mode, links: 1, size, ..FileStat::default() }
     }
@@ -85,7 +85,7 @@ impl FileStat {
         put(32, self.inode);
         put(40, self.size);
         put(48, self.blocks);
-        // Access, then change and modification, with birth between (left out).
+        // Access time at 64, change time at 96, modification time at 112; the birth time between them is left out.
         for (at, time) in [(64, 0), (96, 2), (112, 1)] {
             put(at, self.times[time].0 as u64);
             put(at + 8, self.times[time].1);
@@ -106,7 +106,7 @@ fn minor(device: u64) -> u64 {
 
 impl From<Stat> for FileStat {
     fn from(stat: Stat) -> FileStat {
-        // The widths differ between hosts.
+        // The widths of these fields differ between hosts.
         #[allow(clippy::unnecessary_cast)]
         FileStat {
             device: stat.st_dev as u64,

@@ -1,11 +1,11 @@
-//! The standard streams, which pass through to whoever started the simulator.
+//! The standard streams of the guest, connected by default to those of the simulator.
 
 use std::{
     cell::RefCell,
     io::{self, IsTerminal, Read, Write},
 };
 
-/// One of the three.
+/// One of the three standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Input,
@@ -13,7 +13,7 @@ pub enum Stream {
     Error,
 }
 
-/// Where they lead.
+/// What the three streams are connected to.
 pub struct Stdio {
     input: RefCell<Box<dyn Read>>,
     output: RefCell<Box<dyn Write>>,
@@ -22,7 +22,7 @@ pub struct Stdio {
 }
 
 impl Stdio {
-    /// To the simulator's own streams.
+    /// Connects to the simulator's own streams.
     pub fn inherit() -> Stdio {
         Stdio {
             terminals: [io::stdin().is_terminal(), io::stdout().is_terminal(), io::stderr().is_terminal()],
@@ -30,7 +30,7 @@ impl Stdio {
         }
     }
 
-    /// To anything; none of it is a terminal.
+    /// Connects to any reader and writers; none counts as a terminal.
     pub fn new(input: impl Read + 'static, output: impl Write + 'static, error: impl Write + 'static) -> Stdio {
         Stdio {
             input: RefCell::new(Box::new(input)),
@@ -40,12 +40,12 @@ impl Stdio {
         }
     }
 
-    /// The same with another input.
+    /// Replaces the input.
     pub fn with_input(self, input: impl Read + 'static) -> Stdio {
         Stdio { input: RefCell::new(Box::new(input)), ..self }
     }
 
-    /// The same with other outputs, which lead to where these led in the end.
+    /// Replaces the outputs. What counts as a terminal stays, since the new outputs forward to the old ones.
     pub fn with_outputs(self, output: impl Write + 'static, error: impl Write + 'static) -> Stdio {
         Stdio { output: RefCell::new(Box::new(output)), error: RefCell::new(Box::new(error)), ..self }
     }
@@ -58,7 +58,7 @@ impl Stdio {
         self.input.borrow_mut().read(bytes)
     }
 
-    /// Writes all, at once: the guest has buffers of its own.
+    /// Writes all bytes and flushes: the guest does its own buffering.
     pub fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         let mut to = if stream == Stream::Error { self.error.borrow_mut() } else { self.output.borrow_mut() };
         to.write_all(bytes)?;

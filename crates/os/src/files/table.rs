@@ -1,4 +1,4 @@
-//! The descriptors of a process: opening, reading and writing files.
+//! The descriptor table of a process: opening, reading and writing files.
 
 use super::{
     Found, Kind, Namespace, OpenFile, Place, Stdio, Step, Stream, View,
@@ -18,43 +18,42 @@ use std::{
     rc::Rc,
 };
 
-/// Linux's usual limit on descriptors.
+/// The limit on descriptors that is Linux's default.
 pub const MOST_FILES: usize = 1024;
 
-/// What each new name on the host costs, so that empty files can't fill a disk either.
+/// The disk space charged for each new file name, so that empty files can't fill the host's disk.
 pub(super) const NAME_COST: u64 = 4096;
 
-/// The working folder, as an argument of an `...at` call.
+/// The working folder, as the descriptor argument of an `...at` call.
 const AT_FDCWD: i32 = -100;
 
-/// A descriptor.
 #[derive(Clone)]
 pub struct Descriptor {
     pub file: Rc<OpenFile>,
     pub close_on_exec: bool,
 }
 
-/// Files as a process has them.
+/// The files of a process.
 pub struct Files {
     pub namespace: Rc<Namespace>,
     pub stdio: Stdio,
     /// The working folder.
     pub folder: Vec<Step>,
     pub mask: u32,
-    /// What the program's own file is called, and what is in it.
+    /// The path and contents of the program's executable.
     pub program: (Vec<u8>, Rc<[u8]>),
-    /// Set when something happened on a pipe.
+    /// Set when something has happened on a pipe.
     pub stirred: Rc<Cell<bool>>,
     table: Vec<Option<Descriptor>>,
-    /// The longest a file may become.
+    /// The maximum size of a file.
     pub longest_file: u64,
-    /// How much may still be written to the host's disk.
+    /// The number of bytes that may still be written to the host's disk.
     pub left_to_write: u64,
-    /// Where files are noted that the program executes or maps.
+    /// Records the files that the program executes or maps.
     pub used: Option<UsedFiles>,
 }
 
-/// What is to be opened, when it is nothing of the host's.
+/// The result of opening a path: an open file, or an emulated file whose contents must still be generated.
 pub enum Opened {
     File(OpenFile),
     Emulated { path: String, file: Emulated },
@@ -83,12 +82,12 @@ impl Files {
         files
     }
 
-    /// What the program can read now.
+    /// The files that the program can currently read.
     pub fn view(&self) -> View {
         View::new(self.namespace.clone(), self.folder.clone())
     }
 
-    /// The file of a descriptor.
+    /// The open file of a descriptor.
     pub fn get(&self, fd: u64) -> Result<Rc<OpenFile>, Errno> {
         self.descriptor(fd).map(|descriptor| descriptor.file.clone())
     }
@@ -103,7 +102,7 @@ impl Files {
         self.table.get_mut(fd).and_then(|entry| entry.as_mut()).ok_or(Errno::EBADF)
     }
 
-    /// Gives a file the lowest free descriptor from `lowest` on.
+    /// Assigns a file the lowest free descriptor that is at least `lowest`.
     pub fn add(&mut self, file: Rc<OpenFile>, close_on_exec: bool, lowest: u64) -> Result<u64, Errno> {
         let lowest = usize::try_from(lowest).unwrap_or(usize::MAX);
         let free = (lowest..MOST_FILES).find(|fd| self.table.get(*fd).is_none_or(Option::is_none));
@@ -112,7 +111,7 @@ impl Files {
         Ok(fd as u64)
     }
 
-    /// Makes a descriptor refer to a file, whatever it was before.
+    /// Makes a descriptor refer to a file; what it referred to before is closed.
     pub fn put(&mut self, fd: u64, descriptor: Descriptor) -> Result<(), Errno> {
         let fd = usize::try_from(fd).ok().filter(|fd| *fd < MOST_FILES).ok_or(Errno::EBADF)?;
         if self.table.len() <= fd {
@@ -128,7 +127,7 @@ impl Files {
         Ok(())
     }
 
-    /// The folder that a path of an `...at` call begins at.
+    /// The folder that the path of an `...at` call is relative to.
     pub fn base(&self, fd: u64) -> Result<Vec<Step>, Errno> {
         if fd as i32 == AT_FDCWD {
             return Ok(self.folder.clone());
@@ -139,14 +138,14 @@ impl Files {
         }
     }
 
-    /// Walks a path; one that is absolute needs no folder to begin at.
+    /// Resolves a path. An absolute path ignores `fd`.
     pub fn walk(&self, fd: u64, path: &[u8], follow: bool) -> Result<Found, Errno> {
         let base = if path.starts_with(b"/") { Vec::new() } else { self.base(fd)? };
         self.namespace.walk(&base, path, follow)
     }
 
     pub fn open(&mut self, fd: u64, path: &[u8], flags: u32, mode: u32) -> Result<Opened, Errno> {
-        // With O_PATH nothing is opened: other flags mean nothing.
+        // O_PATH does not open the file, so most other flags have no effect.
         let flags = match flags & flag::PATH {
             0 => flags,
             _ => flags & (flag::PATH | flag::DIRECTORY | flag::NO_FOLLOW | flag::CLOSE_ON_EXEC),
@@ -187,7 +186,7 @@ impl Files {
                 match stat.file_type() {
                     FileType::Regular => self.open_host(&parent, &name, flags, 0).map(Opened::File),
                     FileType::Link => Err(Errno::ELOOP),
-                    // Devices, pipes and sockets of the host are not for guests.
+                    // Guests may not use devices, pipes and sockets of the host.
                     _ => Err(Errno::EACCES),
                 }
             }
@@ -203,7 +202,7 @@ impl Files {
         }
     }
 
-    /// What is in the loader that a program names; none if no such file is shown to it.
+    /// Reads the dynamic loader that a program names; none if the program can't see such a file.
     pub fn read_loader(&mut self, path: &[u8]) -> Option<io::Result<Rc<[u8]>>> {
         const LARGEST: u64 = 64 << 20;
         let file = match self.open(AT_FDCWD as u64, path, 0, 0) {
@@ -225,7 +224,7 @@ impl Files {
         Some(Ok(bytes.into()))
     }
 
-    /// Opens or makes a file of the host in a folder that is held open.
+    /// Opens or creates a file of the host in a folder that is held open.
     fn open_host(&self, parent: &[Step], name: &[u8], flags: u32, mode: u32) -> Result<OpenFile, Errno> {
         let (held, writable) = host_folder(parent)?;
         let writes = flags & flag::ACCESS != 0 || flags & flag::TRUNCATE != 0;
@@ -249,7 +248,7 @@ impl Files {
         Ok(OpenFile::new(kind, kept, whole(parent, name)))
     }
 
-    /// Reads from an open file at its position, or at another one. EAGAIN: a pipe is empty.
+    /// Reads from an open file at its position or at a given offset. EAGAIN: a pipe is empty.
     pub fn read(&self, file: &OpenFile, at: Option<u64>, bytes: &mut [u8]) -> Result<usize, Errno> {
         if !file.readable() {
             return Err(Errno::EBADF);
@@ -284,7 +283,7 @@ impl Files {
         Ok(count)
     }
 
-    /// Writes to an open file at its position, or at another one. EAGAIN: a pipe is full.
+    /// Writes to an open file at its position or at a given offset. EAGAIN: a pipe is full.
     pub fn write(&mut self, file: &OpenFile, at: Option<u64>, bytes: &[u8]) -> Result<usize, Errno> {
         if !file.writable() {
             return Err(Errno::EBADF);
@@ -349,25 +348,25 @@ impl Files {
         }
     }
 
-    /// Takes from what may still be written.
+    /// Deducts bytes from the amount that may still be written.
     pub(super) fn charge(&mut self, bytes: u64) -> Result<(), Errno> {
         self.left_to_write = self.left_to_write.checked_sub(bytes).ok_or(Errno::ENOSPC)?;
         Ok(())
     }
 }
 
-/// Opens or makes a regular file of the host in a folder that is held open.
+/// Opens or creates a regular file of the host in a folder that is held open.
 pub(super) fn open_regular(held: &OwnedFd, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     let always = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
     let file = openat(held, name, flags | always, mode)?;
-    // Another process may have put something else there since it was looked at.
+    // Another process may have replaced the file since it was checked.
     if FileStat::from(fstat(&file)?).file_type() != FileType::Regular || is_kernels(&file)? {
         return Err(Errno::EACCES);
     }
     Ok(file)
 }
 
-/// Whether a file is a door into the host's kernel (`/proc/self/mem` is a regular file) rather than one on a disk.
+/// Whether a regular file is an interface to the host's kernel, such as `/proc/self/mem`, rather than a file on a disk.
 fn is_kernels(file: &OwnedFd) -> Result<bool, Errno> {
     const PROC: u64 = 0x9fa0;
     const SYSFS: u64 = 0x6265_6572;

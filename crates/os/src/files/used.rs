@@ -1,6 +1,8 @@
-//! Files whose contents decide what a program does before it does anything: its loader and libraries, and what else it maps.
+//! Records the files that determine a program's behaviour: its dynamic loader, its libraries, and other files that it
+//! maps.
 //!
-//! They belong to a run as the program's own file does; each is noted once, by the hash of its bytes when it was first used.
+//! A run depends on them as it does on the program's own file. Each is recorded once, with the hash of its contents at
+//! first use.
 
 use super::{Kind, OpenFile, description::MappedOpenFile};
 use crate::memory::MappedFile;
@@ -11,18 +13,18 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Paths, as the program knows them, and SHA-256 of what is in the files. Clones are one list.
+/// Paths as the program knows them, with the SHA-256 hash of each file. All clones share one list.
 #[derive(Clone, Debug, Default)]
 pub struct UsedFiles(Arc<Mutex<BTreeMap<String, [u8; 32]>>>);
 
 impl UsedFiles {
-    /// All that have been noted, by path.
+    /// All recorded files, by path.
     pub fn list(&self) -> Vec<(String, [u8; 32])> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.iter().map(|(path, hash)| (path.clone(), *hash)).collect()
     }
 
-    /// Notes a file; one that can't be read is passed over, for then the program can't read it either.
+    /// Records a file. A file that can't be read is skipped, since the program can't read it either.
     pub(crate) fn note(&self, file: &std::rc::Rc<OpenFile>) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(file.kind, Kind::Host { .. } | Kind::Text(_)) || files.contains_key(&file.path) {

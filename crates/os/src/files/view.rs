@@ -1,4 +1,4 @@
-//! What a program can read, for those who read on its behalf: the compiler of its kernels.
+//! The files that a program can read, for components that read on its behalf, such as the compiler of its kernels.
 
 use super::{Found, Mount, MountError, Namespace, Place, Step, stat::FileType, table::open_regular, walk::path_of};
 use rustix::fs::{Mode, OFlags};
@@ -16,7 +16,7 @@ impl View {
         View { namespace, folder }
     }
 
-    /// The view of a program that sees `mounts` and works in `folder`, or in the root if that is not there.
+    /// The view of a program that sees `mounts` and works in `folder`, or in the root if `folder` does not exist.
     pub fn of(mounts: &[Mount], folder: &Path) -> Result<View, MountError> {
         let namespace = Rc::new(Namespace::new(mounts)?);
         let root = vec![namespace.root()];
@@ -27,13 +27,13 @@ impl View {
         Ok(View { namespace, folder })
     }
 
-    /// The working folder, as the program calls it.
+    /// The working folder, as the program names it.
     pub fn folder(&self) -> Vec<u8> {
         path_of(&self.folder)
     }
 
-    /// The bytes of a file as the program would get them; none if it is not there for the program, is no regular file or
-    /// has more than `longest` bytes.
+    /// Reads a file as the program would. None if the program can't see it, it is no regular file, or it has more than
+    /// `longest` bytes.
     pub fn read(&self, path: &[u8], longest: u64) -> Option<Vec<u8>> {
         let Found::File { parent, name, stat, .. } = self.namespace.walk(&self.folder, path, true).ok()? else {
             return None;

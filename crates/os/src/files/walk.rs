@@ -1,8 +1,9 @@
-//! From a path to a file, one name at a time.
+//! Path resolution, one component at a time.
 //!
-//! Each folder on the way is held open, and the next name is looked up in it without following links, so that nobody who
-//! moves or replaces folders meanwhile can lead the walk elsewhere. `..` goes back to the folder held before, never to what
-//! the host thinks lies above. A link's text is walked like any other path: an absolute one begins at the guest's root.
+//! Each folder on the way is held open, and the next component is looked up in it without following links. So a process
+//! that moves or replaces folders during the walk can't redirect it. `..` returns to the previously held folder, never
+//! to the host's parent folder. The target of a symbolic link is resolved like any other path; an absolute target
+//! starts at the guest's root.
 
 use super::{
     Emulated, Namespace,
@@ -18,16 +19,16 @@ const LONGEST_PATH: usize = 4096;
 const LONGEST_NAME: usize = 255;
 const DEEPEST: usize = 2048;
 
-/// A folder on the way.
+/// A folder on a path.
 #[derive(Clone)]
 pub enum Place {
-    /// One of the host's, held open.
+    /// A folder of the host, held open.
     Host(Rc<OwnedFd>),
-    /// One that only the namespace has.
+    /// A folder that exists only in the namespace.
     Virtual,
 }
 
-/// A folder, and its name in the one before it.
+/// A folder, and its name in its parent.
 #[derive(Clone)]
 pub struct Step {
     pub name: Vec<u8>,
@@ -37,17 +38,17 @@ pub struct Step {
 
 /// What a path leads to.
 pub enum Found {
-    /// A folder: the steps to it, from the root.
+    /// A folder: the steps that lead to it from the root.
     Folder(Vec<Step>),
     /// A file, link or other thing in a folder of the host.
     File { parent: Vec<Step>, name: Vec<u8>, file: OwnedFd, stat: FileStat },
-    /// A file that the kernel makes up.
+    /// An emulated file.
     Emulated { path: Vec<u8>, file: Emulated },
-    /// Nothing, but the folder is there that it would be in.
+    /// Nothing, but the parent folder exists.
     Missing { parent: Vec<Step>, name: Vec<u8> },
 }
 
-/// The path that steps stand for.
+/// The path of a list of steps.
 pub fn path_of(steps: &[Step]) -> Vec<u8> {
     let mut path: Vec<u8> = Vec::new();
     for step in steps.iter().skip(1) {
@@ -57,13 +58,13 @@ pub fn path_of(steps: &[Step]) -> Vec<u8> {
     if path.is_empty() { b"/".to_vec() } else { path }
 }
 
-/// The names that steps stand for.
+/// The components of a list of steps.
 pub fn names_of(steps: &[Step]) -> Vec<Vec<u8>> {
     steps.iter().skip(1).map(|step| step.name.clone()).collect()
 }
 
 impl Namespace {
-    /// Walks a path from a folder. A link at its end is followed only if `follow`.
+    /// Resolves a path relative to a folder. A link in the last component is followed only if `follow`.
     pub fn walk(&self, from: &[Step], path: &[u8], follow: bool) -> Result<Found, Errno> {
         if path.is_empty() {
             return Err(Errno::ENOENT);
@@ -73,7 +74,7 @@ impl Namespace {
         }
         let mut steps = if path[0] == b'/' { vec![self.root()] } else { from.to_vec() };
         let must_be_folder = path.ends_with(b"/") || path.ends_with(b"/.");
-        // Names still to go, the next one last.
+        // The remaining components, the next one last.
         let mut ahead: Vec<Vec<u8>> = names_reversed(path);
         let mut links = 0;
         while let Some(name) = ahead.pop() {
@@ -148,7 +149,7 @@ impl Namespace {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match openat(held, name, flags, Mode::empty()) {
             Ok(file) => file,
-            // A mount may lie below a folder that the host does not have.
+            // A mount point may lie in a folder that does not exist on the host.
             Err(rustix::io::Errno::NOENT) if matches!(self.lookup(&path), Some(Virtual::Folder)) => {
                 return Ok(Looked::Folder(Step { name: name.to_vec(), place: Place::Virtual, writable: false }));
             }

@@ -1,7 +1,7 @@
-//! How threads, system calls and devices get at the bytes.
+//! Accesses of threads, system calls and devices to a process's memory.
 //!
-//! The fast way is one look into the software TLB. What does not hit there, or crosses a page, takes the slow way, which
-//! asks the page tables, and the areas when the tables have no answer.
+//! The fast path is one lookup in the software TLB. An access that misses there, or crosses a page, takes the slow path
+//! through the page tables, and through the areas if the tables have no entry.
 
 use super::{AddressSpace, PAGE, area::Rights, space::Backed};
 use crate::guest::{Fault, Guard, GuestMemory, NoRoom};
@@ -9,7 +9,7 @@ use mem::{Bytes, FrameId, Frames, PhysAddr, VirtAddr};
 use x86::{Access, Memory, Size, Stop};
 
 impl AddressSpace {
-    /// The place of an address's byte, by way of the tables; the TLB knows it afterwards.
+    /// Finds the frame and offset of an address in the page tables, and fills the TLB.
     #[inline(never)]
     fn locate(&mut self, address: u64, access: Access) -> Result<(FrameId, usize), Stop> {
         let leaf = self.leaf(address, access)?;
@@ -20,7 +20,7 @@ impl AddressSpace {
             Access::Execute => {
                 self.note_code(page);
                 self.tlb.execute.fill(page, frame, offset);
-                // From now on writes must be seen.
+                // Code was fetched from this page, so writes to it must now take the slow path.
                 self.tlb.write.forget_page(page);
             }
             Access::Write if self.holds_code(page) => {}
@@ -29,7 +29,7 @@ impl AddressSpace {
         Ok((frame, offset as usize + (address % PAGE) as usize))
     }
 
-    /// The place for a write, after what a write to code entails.
+    /// Finds the frame and offset for a write, and invalidates decoded code if the page holds code.
     fn locate_write(&mut self, address: u64) -> Result<(FrameId, usize), Stop> {
         let place = self.locate(address, Access::Write)?;
         if self.holds_code(address / PAGE) {
@@ -197,11 +197,11 @@ impl Memory for AddressSpace {
     }
 }
 
-/// A page fault as a driver or a system call sees it.
+/// Converts a failed access for a driver or a system call.
 fn fault(stop: Stop, at: VirtAddr, write: bool) -> Fault {
     match stop {
         Stop::PageFault { address, .. } => Fault { address: VirtAddr(address), write },
-        // The window knows which line has to come; whoever made the call makes it again.
+        // The window has recorded the missing line; the call is repeated once the line has arrived.
         Stop::Wait | Stop::CodeWrite => Fault { address: at, write },
     }
 }
@@ -226,7 +226,7 @@ impl GuestMemory for AddressSpace {
     }
 
     fn unmap(&mut self, address: VirtAddr, size: Bytes) {
-        // A range that can't be a mapping holds none.
+        // An invalid range holds no mapping, so the error can be ignored.
         let _ = AddressSpace::unmap(self, address.0, size.0);
     }
 
@@ -268,7 +268,7 @@ impl GuestMemory for AddressSpace {
         }
     }
 
-    /// None behind a window: there the frames are not the whole truth.
+    /// None while there is a window: then the frames lack the pending stores.
     fn frames(&mut self) -> Option<&mut Frames> {
         (!self.has_window()).then(|| self.frames_mut())
     }

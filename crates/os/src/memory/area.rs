@@ -1,4 +1,4 @@
-//! Areas: ranges of addresses and what a program may do and find there.
+//! Areas: address ranges with their access rights and backing (the VMAs of Linux).
 
 use super::{
     PAGE,
@@ -6,7 +6,7 @@ use super::{
 };
 use std::{collections::BTreeMap, fmt, io, ops::Bound, rc::Rc};
 
-/// What a program may do with a page.
+/// The access rights of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights(u8);
 
@@ -16,12 +16,12 @@ impl Rights {
     pub const READ_WRITE: Rights = Rights(3);
     pub const READ_EXECUTE: Rights = Rights(5);
 
-    /// From the bits of `mmap` and `mprotect`, if there are no others.
+    /// From the PROT_ bits of `mmap` and `mprotect`; none if other bits are set.
     pub fn from_prot(prot: u64) -> Option<Rights> {
         (prot < 8).then_some(Rights(prot as u8))
     }
 
-    /// x86-64 can't forbid reading what may be written or executed.
+    /// Whether the page can be read: x86-64 can't forbid reading a page that may be written or executed.
     pub fn any(self) -> bool {
         self.0 != 0
     }
@@ -36,32 +36,32 @@ impl Rights {
 }
 
 impl fmt::Display for Rights {
-    /// As in `/proc/self/maps`.
+    /// The format of `/proc/self/maps`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letter = |bit, letter| if self.0 & bit != 0 { letter } else { '-' };
         write!(f, "{}{}{}", letter(1, 'r'), letter(2, 'w'), letter(4, 'x'))
     }
 }
 
-/// A file whose bytes pages are filled from.
+/// A file that fills mapped pages.
 pub trait MappedFile {
-    /// Reads at a place; fewer bytes than asked for only at the file's end.
+    /// Reads at an offset; returns fewer bytes than requested only at the end of the file.
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<usize>;
     /// Its path as the program knows it.
     fn path(&self) -> &str;
 }
 
-/// What an untouched page of an area holds.
+/// The initial contents of an area's pages.
 #[derive(Clone)]
 pub enum Backing {
     /// Zeros. The name is what `/proc/self/maps` shows.
     Zeros(&'static str),
-    /// The file's bytes, from `offset` at the start of the area. The program's own writes stay its own.
+    /// The file's bytes, from `offset` at the start of the area. Writes are private to the program.
     File { file: Rc<dyn MappedFile>, offset: u64 },
 }
 
 impl Backing {
-    /// The backing of what begins `distance` further on.
+    /// The backing of the part that begins `distance` bytes further on.
     fn advanced(&self, distance: u64) -> Backing {
         match self {
             Backing::Zeros(name) => Backing::Zeros(name),
@@ -80,7 +80,7 @@ impl Backing {
     }
 }
 
-/// A range of addresses of one kind. Its start is its key in [`Areas`].
+/// An address range with uniform attributes. Its start is its key in [`Areas`].
 #[derive(Clone)]
 pub struct Area {
     pub end: u64,
@@ -91,7 +91,7 @@ pub struct Area {
     pub huge: bool,
 }
 
-/// All areas of a process; none overlaps another.
+/// All areas of a process; they don't overlap.
 #[derive(Default)]
 pub struct Areas {
     areas: BTreeMap<u64, Area>,
@@ -99,13 +99,13 @@ pub struct Areas {
 }
 
 impl Areas {
-    /// The area of an address, with its start.
+    /// The area that contains an address, with its start.
     pub fn find(&self, address: u64) -> Option<(u64, &Area)> {
         let (start, area) = self.areas.range(..=address).next_back()?;
         (address < area.end).then_some((*start, area))
     }
 
-    /// The areas that touch a range, each with its start.
+    /// The areas that overlap a range, each with its start.
     pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &Area)> {
         let first = self.find(start).map_or(start, |(start, _)| start);
         let end = end.max(first);
@@ -116,7 +116,7 @@ impl Areas {
         self.areas.iter().map(|(start, area)| (*start, area))
     }
 
-    /// How many there are.
+    /// The number of areas.
     pub fn count(&self) -> usize {
         self.areas.len()
     }
@@ -133,7 +133,7 @@ impl Areas {
         true
     }
 
-    /// Whether nothing lies in a range.
+    /// Whether no area overlaps a range.
     pub fn free(&self, start: u64, end: u64) -> bool {
         self.within(start, end).next().is_none()
     }
@@ -147,7 +147,7 @@ impl Areas {
         self.gaps.highest(size, highest, &fits)
     }
 
-    /// Puts an area into a range that is free, as one with its neighbours where they are alike.
+    /// Inserts an area into a free range, and merges it with neighbours that have the same attributes.
     pub fn insert(&mut self, start: u64, area: Area) {
         debug_assert!(self.free(start, area.end) && start < area.end && start.is_multiple_of(PAGE));
         let end = area.end;
@@ -157,7 +157,7 @@ impl Areas {
         self.join(start);
     }
 
-    /// Takes everything in a range away.
+    /// Removes all areas, or parts of areas, in a range.
     pub fn remove(&mut self, start: u64, end: u64) {
         self.cut(start, end);
         let inside: Vec<u64> = self.areas.range(start..end).map(|(start, _)| *start).collect();
@@ -169,7 +169,7 @@ impl Areas {
         }
     }
 
-    /// Changes every area of a range.
+    /// Changes all areas in a range.
     pub fn change(&mut self, start: u64, end: u64, change: impl Fn(&mut Area)) {
         self.cut(start, end);
         let inside: Vec<u64> = self.areas.range(start..end).map(|(start, _)| *start).collect();
@@ -182,7 +182,7 @@ impl Areas {
         }
     }
 
-    /// Cuts areas so that `start` and `end` are borders.
+    /// Splits areas so that `start` and `end` are borders.
     fn cut(&mut self, start: u64, end: u64) {
         for border in [start, end] {
             let Some((begin, area)) = self.find(border) else { continue };
@@ -194,7 +194,7 @@ impl Areas {
         }
     }
 
-    /// Makes the areas on both sides of a border one, if they are alike.
+    /// Merges the areas on both sides of a border, if their attributes are equal.
     fn join(&mut self, border: u64) {
         let Some((below_start, below)) = self.areas.range(..border).next_back() else { return };
         let Some(above) = self.areas.get(&border) else { return };

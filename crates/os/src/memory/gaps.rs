@@ -1,9 +1,9 @@
-//! The free ranges between areas, so that room for a mapping is found without a walk over all of them.
+//! The free ranges between areas, so that room for a mapping is found without visiting every area.
 //!
-//! An AVL tree by address; each node knows the largest gap below it. A program can make tens of thousands of gaps, of any sizes
-//! and in any order: every operation takes a time that grows with the logarithm of their number, whatever the program does.
+//! An AVL tree by address; each node stores the size of the largest gap in its subtree. A program can make tens of
+//! thousands of gaps, of any sizes and in any order. Every operation takes time logarithmic in their number.
 
-/// A range without an area.
+/// A range without areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     pub start: u64,
@@ -20,10 +20,10 @@ struct Node {
     right: u32,
 }
 
-/// The index of a node that is not there.
+/// The index of a missing node.
 const NONE: u32 = u32::MAX;
 
-/// All free ranges; no two of them touch.
+/// All free ranges; no two of them are adjacent.
 pub struct Gaps {
     nodes: Vec<Node>,
     unused: Vec<u32>,
@@ -31,7 +31,7 @@ pub struct Gaps {
 }
 
 impl Default for Gaps {
-    /// Everything is free.
+    /// The whole address range is free.
     fn default() -> Self {
         let mut gaps = Gaps { nodes: Vec::new(), unused: Vec::new(), root: NONE };
         gaps.put(Gap { start: 0, end: u64::MAX });
@@ -40,7 +40,7 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// A free range gets an area.
+    /// Marks a free range as used.
     pub fn occupy(&mut self, start: u64, end: u64) {
         let gap = self.last_from(start).filter(|gap| end <= gap.end);
         let Some(gap) = gap else {
@@ -52,7 +52,7 @@ impl Gaps {
         self.put(Gap { start: end, ..gap });
     }
 
-    /// A range has no area any longer; parts of it may have had none before.
+    /// Marks a range as free; parts of it may already be free.
     pub fn release(&mut self, start: u64, end: u64) {
         let mut free = Gap { start, end };
         while let Some(gap) = self.last_from(end).filter(|gap| start <= gap.end) {
@@ -62,7 +62,8 @@ impl Gaps {
         self.put(free);
     }
 
-    /// What `fits` answers for the highest gap that has at least `size` bytes, begins below `highest` and satisfies it.
+    /// Applies `fits` to gaps of at least `size` bytes that begin below `highest`, from the highest down; returns the
+    /// first result.
     pub fn highest(&self, size: u64, highest: u64, fits: &dyn Fn(Gap) -> Option<u64>) -> Option<u64> {
         self.search(self.root, size, highest, fits)
     }
@@ -77,7 +78,7 @@ impl Gaps {
             .or_else(|| self.search(node.left, size, highest, fits))
     }
 
-    /// The last gap that begins at an address or below it.
+    /// The last gap that begins at or below an address.
     fn last_from(&self, address: u64) -> Option<Gap> {
         let (mut at, mut found) = (self.root, None);
         while let Some(node) = self.nodes.get(at as usize) {
@@ -97,7 +98,7 @@ impl Gaps {
         }
     }
 
-    /// The subtree with one gap more.
+    /// Inserts a gap into a subtree; returns its new root.
     fn with(&mut self, at: u32, gap: Gap) -> u32 {
         if at == NONE {
             let node = Node { gap, largest: gap.end - gap.start, height: 1, left: NONE, right: NONE };
@@ -121,7 +122,7 @@ impl Gaps {
         self.balanced(at)
     }
 
-    /// The subtree without the gap that begins at `start`.
+    /// Removes the gap that begins at `start` from a subtree; returns its new root.
     fn without(&mut self, at: u32, start: u64) -> u32 {
         let Some(node) = self.nodes.get(at as usize).copied() else { return NONE };
         if start < node.gap.start {
@@ -132,7 +133,7 @@ impl Gaps {
             self.unused.push(at);
             return if node.left == NONE { node.right } else { node.left };
         } else {
-            // The next gap takes its place.
+            // The next gap in order takes this node's place.
             let mut next = node.right;
             while self.nodes[next as usize].left != NONE {
                 next = self.nodes[next as usize].left;
@@ -148,7 +149,7 @@ impl Gaps {
         self.nodes.get(at as usize).map_or(0, |node| node.height)
     }
 
-    /// Sets what a node knows of its subtree.
+    /// Updates a node's summary of its subtree: largest gap and height.
     fn sum_up(&mut self, at: u32) {
         let Node { gap, left, right, .. } = self.nodes[at as usize];
         let largest = |at: u32| self.nodes.get(at as usize).map_or(0, |node| node.largest);
@@ -158,7 +159,7 @@ impl Gaps {
         (node.largest, node.height) = (largest, height);
     }
 
-    /// The root of a subtree whose sides differ by one level at most, after one side has changed by one.
+    /// Rebalances a subtree after the height of one side has changed by one; returns its new root.
     fn balanced(&mut self, at: u32) -> u32 {
         let Node { left, right, .. } = self.nodes[at as usize];
         if self.height(left) > self.height(right) + 1 {

@@ -1,7 +1,7 @@
-//! Pages that a driver protects: an access of the host goes to the driver before it can become a signal.
+//! Page guards of a driver: an access of the host to a guarded page faults to the driver before it can become a signal.
 //!
-//! A guard lies over the rights of a page's area and takes some of them away, in the page tables too, so that cores see it. The frame
-//! beneath stays where it is.
+//! A guard removes some of the rights that the page's area grants, also in the page tables, so that cores see it. The
+//! page keeps its frame.
 
 use super::{
     AddressSpace, PAGE,
@@ -22,7 +22,7 @@ impl Guard {
         }
     }
 
-    /// What is left of rights.
+    /// The rights that remain under this guard.
     fn within(self, rights: Rights) -> Rights {
         match self {
             Self::None => rights,
@@ -33,7 +33,7 @@ impl Guard {
 }
 
 impl AddressSpace {
-    /// Guards pages, in place of what guarded them before.
+    /// Sets the guard of pages, replacing earlier guards.
     pub(super) fn set_guard(&mut self, start: u64, size: u64, guard: Guard) {
         let (start, end) = (start & !(PAGE - 1), start.saturating_add(size));
         for page in (start..end).step_by(PAGE as usize) {
@@ -42,7 +42,7 @@ impl AddressSpace {
                 guard => _ = self.guards.insert(page, guard),
             }
         }
-        // A page of 2 MiB has one set of rights.
+        // A page of 2 MiB has one set of rights, so it is split first.
         _ = self.split_at(start).and_then(|()| self.split_at(end));
         let leaves = table::leaves(&self.physical, self.root, start, end);
         for (page, leaf) in &leaves {
@@ -55,7 +55,7 @@ impl AddressSpace {
         }
     }
 
-    /// Guards of pages that are no longer there go with them.
+    /// Removes the guards of pages that are unmapped.
     pub(super) fn drop_guards(&mut self, start: u64, end: u64) {
         if !self.guards.is_empty() {
             let pages: Vec<u64> = self.guards.range(start..end).map(|(page, _)| *page).collect();
@@ -63,7 +63,7 @@ impl AddressSpace {
         }
     }
 
-    /// The rights of a page with what guards it taken away.
+    /// The rights of a page under its guard.
     pub(super) fn guarded_rights(&self, address: u64, rights: Rights) -> Rights {
         match self.guards.is_empty() {
             true => rights,
@@ -75,7 +75,7 @@ impl AddressSpace {
         self.guards.get(&(address & !(PAGE - 1))).copied().unwrap_or_default()
     }
 
-    /// Refuses an access to a page that is guarded against it, and notes it.
+    /// Fails and records an access that the page's guard forbids.
     pub(super) fn check_guard(&mut self, address: u64, access: Access) -> Result<(), BadAccess> {
         if !self.guards.is_empty() && self.guard_of(address).forbids(access) {
             self.guarded = Some(Fault { address: VirtAddr(address), write: access == Access::Write });
@@ -88,7 +88,7 @@ impl AddressSpace {
         !self.guards.is_empty()
     }
 
-    /// How many bytes from an address on can be accessed before a guarded page begins.
+    /// The number of accessible bytes from an address up to the next guarded page.
     pub(crate) fn unguarded(&self, start: u64, size: u64, access: Access) -> u64 {
         let end = start.saturating_add(size);
         let forbidden = |(_, guard): &(&u64, &Guard)| guard.forbids(access);
@@ -96,17 +96,17 @@ impl AddressSpace {
         first.map_or(size, |(page, _)| page.saturating_sub(start))
     }
 
-    /// The last access of the kernel that a guard has refused since it was taken.
+    /// Takes the last access of the kernel that a guard refused.
     pub(crate) fn take_guarded(&mut self) -> Option<Fault> {
         self.guarded.take()
     }
 
-    /// Notes that an access will have to go to the driver.
+    /// Records an access that must go to the driver.
     pub(crate) fn note_guarded(&mut self, address: u64, write: bool) {
         self.guarded = Some(Fault { address: VirtAddr(address), write });
     }
 
-    /// The frame of a page, whatever guards it; one of its own, as if it had been written.
+    /// The frame of a page, regardless of its guard. A shared frame is copied first, as on a write.
     pub(super) fn frame_beneath(&mut self, address: u64) -> Result<PhysAddr, BadAccess> {
         let leaf = table::find(&self.physical, self.root, VirtAddr(address));
         if let Some(leaf) = leaf.filter(|leaf| !leaf.entry.has(Entry::COPY)) {

@@ -1,4 +1,4 @@
-//! `mmap`, `munmap`, `mprotect` and `madvise`, as far as they concern memory.
+//! The memory side of `mmap`, `munmap`, `mprotect` and `madvise`.
 
 use super::{
     AddressSpace, HUGE_PAGE, LOWEST, PAGE, USER_END,
@@ -9,13 +9,13 @@ use super::{
 use mem::PhysAddr;
 use thiserror::Error;
 
-/// Below the stack and a gap: where the search for room begins, downwards.
+/// The search for free addresses starts here, below the stack and a gap, and goes down.
 const MAP_TOP: u64 = 0x7fff_f7ff_f000;
 
 /// Linux's limit on the number of areas.
 const MOST_AREAS: usize = 65_530;
 
-/// Why a mapping was not changed.
+/// Why a mapping operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MapError {
     #[error("the range is empty, not aligned, or outside the program's half of the address space")]
@@ -26,20 +26,20 @@ pub enum MapError {
     Exists,
 }
 
-/// Where a mapping shall go.
+/// Where to place a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Anywhere; the address is a wish.
+    /// Anywhere; the address is a hint.
     Anywhere(u64),
     /// In the first two GiB, where an address fits into 31 bits.
     Low,
-    /// Exactly here, in place of whatever is there.
+    /// Exactly here, replacing existing mappings.
     Exactly(u64),
-    /// Exactly here, unless something is there.
+    /// Exactly here; fails if the range is in use.
     ExactlyIfFree(u64),
 }
 
-/// A new mapping.
+/// A request for a new mapping.
 pub struct MapRequest {
     pub place: Place,
     pub size: u64,
@@ -47,12 +47,12 @@ pub struct MapRequest {
     pub backing: Backing,
     pub shared: bool,
     pub huge: bool,
-    /// Room is not to be set aside: sizes beyond the physical memory are welcome.
+    /// No memory is reserved: the size may exceed physical memory.
     pub no_reserve: bool,
 }
 
 impl AddressSpace {
-    /// Maps; answers with the address.
+    /// Creates a mapping; returns its address.
     pub fn map(&mut self, request: MapRequest) -> Result<u64, MapError> {
         let align = if request.huge { HUGE_PAGE } else { PAGE };
         let size = page_up(request.size).filter(|size| *size > 0).ok_or(MapError::Invalid)?;
@@ -60,7 +60,7 @@ impl AddressSpace {
         if size > USER_END - LOWEST || self.areas.count() >= MOST_AREAS {
             return Err(MapError::NoMemory);
         }
-        // As Linux's heuristic overcommit: refuse only what can't work at all.
+        // Like Linux's heuristic overcommit: reject only requests that can never be satisfied.
         if !request.no_reserve && request.rights.write() && size > self.physical.limit().0 {
             return Err(MapError::NoMemory);
         }
@@ -96,23 +96,23 @@ impl AddressSpace {
         Ok(start)
     }
 
-    /// Where `size` bytes have room, as [`AddressSpace::map`] would find it.
+    /// The address that [`AddressSpace::map`] would choose for `size` bytes.
     pub fn room_for(&self, size: u64) -> Option<u64> {
         self.areas.highest_free(page_up(size)?, PAGE, LOWEST, MAP_TOP)
     }
 
-    /// Maps zeros where there is room.
+    /// Maps zeroed pages at a free address.
     pub fn map_zeros(&mut self, size: u64, rights: Rights) -> Result<u64, MapError> {
         self.map_at(Place::Anywhere(0), size, rights, "")
     }
 
-    /// Maps zeros at a place, under the name that `/proc/self/maps` shows.
+    /// Maps zeroed pages at `place`, under the name that `/proc/self/maps` shows.
     pub fn map_at(&mut self, place: Place, size: u64, rights: Rights, name: &'static str) -> Result<u64, MapError> {
         let backing = Backing::Zeros(name);
         self.map(MapRequest { place, size, rights, backing, shared: false, huge: false, no_reserve: false })
     }
 
-    /// Takes mappings away. Where nothing is mapped, nothing happens.
+    /// Removes mappings; unmapped parts of the range are ignored.
     pub fn unmap(&mut self, start: u64, size: u64) -> Result<(), MapError> {
         let size = page_up(size).filter(|size| *size > 0).ok_or(MapError::Invalid)?;
         let end = start.checked_add(size).filter(|end| *end <= USER_END).ok_or(MapError::Invalid)?;
@@ -127,7 +127,7 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Changes what may be done with a range, all of which must be mapped.
+    /// Changes the rights of a range, all of which must be mapped.
     pub fn protect(&mut self, start: u64, size: u64, rights: Rights) -> Result<(), MapError> {
         if !start.is_multiple_of(PAGE) {
             return Err(MapError::Invalid);
@@ -149,7 +149,7 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Forgets what a range holds: the next access finds zeros or the file's bytes again.
+    /// Discards the contents of a range: the next access finds zeros or the file's bytes again.
     pub fn discard(&mut self, start: u64, size: u64) -> Result<(), MapError> {
         let end = self.advised_range(start, size)?;
         self.split_at(start).and_then(|()| self.split_at(end)).ok_or(MapError::NoMemory)?;
@@ -158,14 +158,14 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Notes whether a range is to be filled with huge pages.
+    /// Sets whether a range should use huge pages.
     pub fn advise_huge(&mut self, start: u64, size: u64, huge: bool) -> Result<(), MapError> {
         let end = self.advised_range(start, size)?;
         self.areas.change(start, end, |area| area.huge = huge);
         Ok(())
     }
 
-    /// The end of a range given to `madvise`, all of which must be mapped.
+    /// Checks a range given to `madvise`, all of which must be mapped; returns its end.
     pub fn advised_range(&self, start: u64, size: u64) -> Result<u64, MapError> {
         let size = page_up(size).ok_or(MapError::Invalid)?;
         let end = start.checked_add(size).ok_or(MapError::Invalid)?;
@@ -175,21 +175,21 @@ impl AddressSpace {
         if self.areas.cover(start, end) { Ok(end) } else { Err(MapError::NoMemory) }
     }
 
-    /// The pages of a range that are resident, by their addresses.
+    /// The addresses of the resident pages of a range.
     pub fn resident_pages(&self, start: u64, end: u64) -> Vec<u64> {
         let leaves = table::leaves(&self.physical, self.root, start, end);
         let pages = leaves.iter().flat_map(|(begin, leaf)| (*begin..begin + leaf.size).step_by(PAGE as usize));
         pages.filter(|page| (start..end).contains(page)).collect()
     }
 
-    /// Decoded code is void if a range held code or may hold some from now on.
+    /// Invalidates decoded code if a range held code or may hold code from now on.
     pub(super) fn note_code_change(&mut self, start: u64, end: u64, new: Rights) {
         if new.execute() || self.areas.within(start, end).any(|(_, area)| area.rights.execute()) {
             self.code_changed();
         }
     }
 
-    /// Takes the entry of a small page out of the tables.
+    /// Removes the entry of a small page from the tables and returns it.
     pub(super) fn take_entry(&mut self, at: PhysAddr) -> Entry {
         let entry = Entry(self.physical.read_u64(at));
         self.physical.write_u64(at, 0);
@@ -197,7 +197,7 @@ impl AddressSpace {
     }
 }
 
-/// The start of a range, if it is one that a program can map.
+/// Checks that a program can map a range; returns its start.
 pub(super) fn check_range(start: u64, size: u64) -> Result<u64, MapError> {
     if !start.is_multiple_of(PAGE) {
         return Err(MapError::Invalid);

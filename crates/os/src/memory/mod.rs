@@ -1,7 +1,8 @@
-//! A process's memory: physical pages, page tables in them, areas that say what belongs where, and a software TLB.
+//! The memory of a process: physical pages, page tables stored in them, areas that describe each address range, and a
+//! software TLB.
 //!
-//! The page tables are real x86-64 tables in the simulated physical memory, so that a modelled walker can read what a
-//! hardware walker would. The areas are the kernel's own notes, from which a page fault learns what a page shall hold.
+//! The page tables are real x86-64 tables in the simulated physical memory, so that a modelled page-table walker can
+//! read them. The areas are the kernel's own records, from which it handles page faults.
 
 mod access;
 mod area;
@@ -29,13 +30,13 @@ pub use table::{Entry, Leaf, walk};
 pub use window::{DIRECT_MAP, Line, Look, Sight, Touch, Window};
 pub use zones::ZoneFrames;
 
-/// The end of the half of the address space that belongs to programs, less one guard page, as Linux has it.
+/// The end of the program's half of the address space, less one guard page, as in Linux.
 pub const USER_END: u64 = 0x7fff_ffff_f000;
 
 /// The lowest address a program may map.
 pub const LOWEST: u64 = 0x1_0000;
 
-/// `address` rounded up to a page; nothing if that is past the end of all addresses.
+/// `address` rounded up to a page; none on overflow.
 pub fn page_up(address: u64) -> Option<u64> {
     address.checked_add(PAGE - 1).map(|end| end & !(PAGE - 1))
 }

@@ -1,4 +1,4 @@
-//! `mremap` and `brk`: mappings that grow, shrink and move with what they hold.
+//! `mremap` and `brk`: mappings that grow, shrink and move with their contents.
 
 use super::{
     AddressSpace, HUGE_PAGE, MapError, Place, USER_END,
@@ -8,7 +8,7 @@ use super::{
 };
 use mem::VirtAddr;
 
-/// How `mremap` may find room.
+/// Whether `mremap` may move the mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     Never,
@@ -17,7 +17,7 @@ pub enum Move {
 }
 
 impl AddressSpace {
-    /// Changes the size of a mapping, which must be one area; answers with its address.
+    /// Changes the size of a mapping, which must be a single area; returns its address.
     pub fn remap(&mut self, start: u64, old: u64, new: u64, may: Move) -> Result<u64, MapError> {
         let old = page_up(old).ok_or(MapError::Invalid)?;
         let new = page_up(new).filter(|size| *size > 0).ok_or(MapError::Invalid)?;
@@ -63,7 +63,7 @@ impl AddressSpace {
         self.move_area(start, old, target.ok_or(MapError::NoMemory)?, new, area)
     }
 
-    /// The backing that an address `distance` past a mapped one would have in the same area.
+    /// The backing that an area would have `distance` bytes past a mapped address.
     fn backing_at(&self, address: u64, distance: u64) -> super::Backing {
         let (start, area) = self.areas.find(address).expect("the caller found it");
         match &area.backing {
@@ -77,7 +77,7 @@ impl AddressSpace {
     fn move_area(&mut self, start: u64, old: u64, target: u64, new: u64, area: Area) -> Result<u64, MapError> {
         let keep = old.min(new);
         let backing = self.backing_at(start, 0);
-        // Pages move one by one: huge ones are cut first.
+        // Pages are moved one by one, so huge pages at the borders are split first.
         for border in [start, start + keep] {
             self.split_at(border).ok_or(MapError::NoMemory)?;
         }
@@ -92,7 +92,7 @@ impl AddressSpace {
             let entry = self.take_entry(leaf.at);
             let to = VirtAddr(target + (begin - start));
             if table::map(&mut self.physical, self.root, to, entry).is_none() {
-                // Half of it has moved: the process can't go on.
+                // Only part of the mapping has moved: the process can't continue.
                 self.physical.write_u64(leaf.at, entry.0);
                 self.exhausted = true;
                 return Err(MapError::NoMemory);
@@ -104,7 +104,7 @@ impl AddressSpace {
         Ok(target)
     }
 
-    /// Moves the end of the heap, which begins at `start`, from `old` to `new`; answers with where it is then.
+    /// Moves the end of the heap that begins at `start` from `old` to `new`; returns the resulting end.
     pub fn set_break(&mut self, start: u64, old: u64, new: u64) -> u64 {
         let (Some(from), Some(to)) = (page_up(old), page_up(new)) else { return old };
         if new < start || to > USER_END {

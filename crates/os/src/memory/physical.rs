@@ -1,7 +1,7 @@
-//! Physical pages: who gives them out, and how many there may be.
+//! The allocator of physical pages, and its limit.
 //!
-//! Pages are given out from the bottom up and used again when they come back, so that a run's physical addresses are the
-//! same every time. Pages of 2 MiB are naturally aligned; of those only what is touched takes up room on the host.
+//! Pages are allocated from the bottom up and reused after they are freed, so that physical addresses are the same in
+//! every run. Pages of 2 MiB are naturally aligned; only the touched parts of them take up memory on the host.
 
 use super::window::Window;
 use mem::{Bytes, FRAME, Frames, PAGE, PhysAddr};
@@ -9,13 +9,13 @@ use mem::{Bytes, FRAME, Frames, PAGE, PhysAddr};
 /// The size of a huge page.
 pub const HUGE_PAGE: u64 = 2 << 20;
 
-/// Where the memory for programs begins: what lies below is left to firmware, as on a PC.
+/// Where the memory for programs begins; the first MiB is left to firmware, as on a PC.
 const FIRST: u64 = 1 << 20;
 
-/// The physical memory of a machine, and which of its pages are in use.
+/// The physical memory of a machine, and the allocation state of its pages.
 pub struct Physical {
     pub frames: Frames,
-    /// On a machine in time: the stores on their way to the frames.
+    /// On a timed machine: the stores that have been executed but not yet performed.
     pub window: Option<Box<Window>>,
     next: u64,
     free: Vec<u64>,
@@ -25,7 +25,7 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// A memory of which at most `limit` bytes may be in use.
+    /// A memory of which at most `limit` bytes can be allocated.
     pub fn new(limit: Bytes) -> Physical {
         Physical {
             frames: Frames::new(),
@@ -46,7 +46,7 @@ impl Physical {
         Bytes(self.limit)
     }
 
-    /// A page of zeros, unless the limit is reached.
+    /// Allocates a zeroed page; none if the limit is reached.
     pub fn page(&mut self) -> Option<PhysAddr> {
         self.charge(PAGE)?;
         if let Some(place) = self.free.iter().rposition(|page| !self.is_awaited(*page)) {
@@ -64,14 +64,14 @@ impl Physical {
         Some(PhysAddr(page))
     }
 
-    /// A huge page of zeros, unless the limit is reached.
+    /// Allocates a zeroed huge page; none if the limit is reached.
     pub fn huge_page(&mut self) -> Option<PhysAddr> {
         self.charge(HUGE_PAGE)?;
         if let Some(page) = self.pop_huge() {
             self.clear(PhysAddr(page), HUGE_PAGE);
             return Some(PhysAddr(page));
         }
-        // Pages skipped for the alignment are still good as small ones.
+        // Small pages skipped for alignment stay available.
         while !self.next.is_multiple_of(HUGE_PAGE) {
             self.free.push(self.next);
             self.next += PAGE;
@@ -93,14 +93,14 @@ impl Physical {
         self.free_huge.push(page.0);
     }
 
-    /// A free huge page that nobody works on any longer.
+    /// Takes a free huge page that no device uses and no pending store targets.
     fn pop_huge(&mut self) -> Option<u64> {
         let awaited = |huge: &u64| (0..HUGE_PAGE / PAGE).any(|index| self.is_awaited(huge + index * PAGE));
         let place = self.free_huge.iter().rposition(|huge| !awaited(huge))?;
         Some(self.free_huge.remove(place))
     }
 
-    /// Whether somebody's stores to a page that was taken from him are still on their way, or a device works on it.
+    /// Whether a freed page can't be reused yet: another agent's stores to it are pending, or a device uses it.
     fn is_awaited(&self, page: u64) -> bool {
         self.window.as_ref().is_some_and(|window| window.is_awaited(PhysAddr(page)))
     }
@@ -111,7 +111,6 @@ impl Physical {
         }
     }
 
-    /// Copies a page.
     pub fn copy(&mut self, from: PhysAddr, to: PhysAddr) {
         let mut bytes = [0; PAGE as usize];
         self.read(from, &mut bytes);

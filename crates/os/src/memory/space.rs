@@ -1,4 +1,4 @@
-//! The address space of a process: its tables, its areas, and the answers to page faults.
+//! The address space of a process: its page tables, its areas, and its page-fault handler.
 
 use super::{
     HUGE_PAGE, PAGE, Physical, USER_END,
@@ -19,24 +19,24 @@ pub struct AddressSpace {
     pub(super) root: PhysAddr,
     pub(super) areas: Areas,
     pub(super) tlb: Tlb,
-    /// A page of zeros that everybody reads until he writes.
+    /// The shared page of zeros, mapped for reads until the first write.
     zeros: PhysAddr,
     /// Pages from which code has been fetched since `code_version` changed.
     code_pages: FxHashSet<u64>,
     pub(super) code_version: u64,
-    /// Physical memory has been used up: an access failed that was allowed.
+    /// Whether an allowed access failed because physical memory was exhausted.
     pub(super) exhausted: bool,
-    /// Whether cores in time use it, now or later ([`AddressSpace::expect_cores`]).
+    /// Whether timed cores use this memory, now or later ([`AddressSpace::expect_cores`]).
     pub(super) for_cores: bool,
-    /// Pages that a driver protects, by address, and the last access of the kernel that one of them refused.
+    /// Page guards of the driver, by address, and the last access of the kernel that one of them refused.
     pub(super) guards: BTreeMap<u64, Guard>,
     pub(super) guarded: Option<crate::guest::Fault>,
     faults: u64,
-    /// Of these, those that had to read a file.
+    /// The faults among these that had to read a file.
     hard_faults: u64,
 }
 
-/// Where a page is: in physical memory, and on the host.
+/// The location of a page: its physical address, its frame on the host, and the offset in the frame.
 pub(super) struct Backed {
     pub phys: PhysAddr,
     pub frame: FrameId,
@@ -44,7 +44,7 @@ pub(super) struct Backed {
 }
 
 impl AddressSpace {
-    /// An empty one, whose pages and tables may take up to `limit` bytes of physical memory.
+    /// An empty address space, whose pages and tables may take up to `limit` bytes of physical memory.
     pub fn new(limit: Bytes) -> AddressSpace {
         let smallest = Bytes(limit.0.max(16 * PAGE));
         let mut physical = Physical::new(smallest);
@@ -72,7 +72,7 @@ impl AddressSpace {
         &self.areas
     }
 
-    /// Where the top page table lies (what CR3 holds).
+    /// The physical address of the top-level page table (the value of CR3).
     pub fn root(&self) -> PhysAddr {
         self.root
     }
@@ -94,12 +94,12 @@ impl AddressSpace {
         self.physical.limit()
     }
 
-    /// How often a page had to be brought in or copied.
+    /// The number of page faults: pages brought in or copied.
     pub fn faults(&self) -> u64 {
         self.faults
     }
 
-    /// How often a file had to be read for that.
+    /// The number of page faults that had to read a file.
     pub fn hard_faults(&self) -> u64 {
         self.hard_faults
     }
@@ -109,7 +109,7 @@ impl AddressSpace {
         self.exhausted
     }
 
-    /// The page of an address, brought in or copied if need be, with the rights for an access.
+    /// The page of an address with the rights for an access; brought in or copied if necessary.
     pub(super) fn page(&mut self, address: u64, access: Access) -> Result<Leaf, BadAccess> {
         let leaf = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END);
         if let Some(leaf) = leaf.filter(|leaf| leaf.entry.allows(access)) {
@@ -126,14 +126,14 @@ impl AddressSpace {
         table::find(&self.physical, self.root, VirtAddr(address)).ok_or(BadAccess::NoMemory)
     }
 
-    /// The page of an address as a core finds it: if it is in the tables, with the rights for an access.
+    /// The page of an address as a core sees it: a page fault unless the tables have it with the rights for the access.
     pub(super) fn present(&self, address: u64, access: Access) -> Result<Leaf, Stop> {
         let leaf = table::find(&self.physical, self.root, VirtAddr(address));
         let present = leaf.is_some_and(|leaf| leaf.entry.has(Entry::PRESENT));
         leaf.filter(|leaf| leaf.entry.allows(access)).ok_or(Stop::PageFault { address, access, present })
     }
 
-    /// Answers a page fault: brings the page in or copies it, if the area allows the access.
+    /// Handles a page fault: brings the page in or copies it, if the area allows the access.
     fn bring_in(&mut self, address: u64, access: Access) -> Result<(), BadAccess> {
         let (start, area) = self.areas.find(address).ok_or(BadAccess::NotMapped)?;
         let allowed = match access {
@@ -182,7 +182,8 @@ impl AddressSpace {
                 {
                     return Ok(Some(done));
                 }
-                // Cores hold on to translations: a page is where it stays.
+                // For timed cores the shared page of zeros is not used: they keep translations, so a page must not
+                // change its frame.
                 if access != Access::Write && !self.for_cores {
                     let entry = Entry(self.zeros.0 | Entry::COPY).with_rights(area.rights);
                     let entry = Entry(entry.0 | Entry::ACCESSED);
@@ -202,7 +203,8 @@ impl AddressSpace {
         }
     }
 
-    /// Brings a page of 2 MiB in, if the area holds all of it and nothing small is there; otherwise a small one must do.
+    /// Brings in a page of 2 MiB if its whole range lies in the area and no small page is resident there. None: use a
+    /// small page.
     fn huge_first_touch(&mut self, address: u64, start: u64, area: &Area) -> Option<()> {
         let page = address & !(HUGE_PAGE - 1);
         let inside = start <= page && page + HUGE_PAGE <= area.end;
@@ -214,7 +216,7 @@ impl AddressSpace {
         table::map_huge(&mut self.physical, self.root, VirtAddr(page), entry)
     }
 
-    /// Maps a page of zeros, or of these bytes: they are there before anybody can find the page.
+    /// Maps a page of zeros or of these bytes, which are written before the page appears in the tables.
     fn fresh_page(&mut self, page: u64, rights: Rights, marks: u64, bytes: Option<&[u8]>) -> Option<()> {
         let fresh = self.physical.page()?;
         if let Some(bytes) = bytes {
@@ -224,7 +226,7 @@ impl AddressSpace {
         table::map(&mut self.physical, self.root, VirtAddr(page), entry)
     }
 
-    /// Gives the pages of a range back; what the areas say stays. Huge pages must have been split at its borders.
+    /// Frees the pages of a range; the areas stay. Huge pages must already be split at its borders.
     pub(super) fn drop_pages(&mut self, start: u64, end: u64) {
         let leaves = table::leaves(&self.physical, self.root, start, end);
         for (_, leaf) in &leaves {
@@ -239,7 +241,7 @@ impl AddressSpace {
         self.forget_pages(&leaves);
     }
 
-    /// Cuts a huge page that a border of a change falls into.
+    /// Splits the huge page that contains `border`, if `border` is inside one.
     pub(super) fn split_at(&mut self, border: u64) -> Option<()> {
         if border.is_multiple_of(HUGE_PAGE) {
             return Some(());
@@ -253,18 +255,18 @@ impl AddressSpace {
         }
     }
 
-    /// Where the page of an address is.
+    /// The location of the page of an address.
     pub(super) fn backed(&mut self, leaf: Leaf, address: u64) -> Backed {
         let phys = PhysAddr(leaf.place(VirtAddr(address)).0 & !(PAGE - 1));
         Backed { phys, frame: self.physical.frames.frame(phys), offset: (phys.0 % FRAME as u64) as u32 }
     }
 
-    /// Any frame that exists.
+    /// Some existing frame, as a placeholder.
     pub(super) fn nowhere(&mut self) -> FrameId {
         self.physical.frames.frame(self.zeros)
     }
 
-    /// Forgets what is known of the translation of a range, which has changed.
+    /// Drops cached translations of a range that has changed.
     pub(super) fn forget(&mut self, start: u64, end: u64) {
         self.tlb.forget(start, end);
         if let Some(window) = &mut self.physical.window
@@ -274,7 +276,7 @@ impl AddressSpace {
         }
     }
 
-    /// Forgets what is known of pages that have changed. Of pages that are not in the tables nobody knows anything.
+    /// Drops cached translations of pages that have changed. Pages that are not in the tables have none.
     pub(super) fn forget_pages(&mut self, leaves: &[(u64, Leaf)]) {
         for range in leaves.chunk_by(|(start, leaf), (next, _)| start + leaf.size == *next) {
             if let [(start, _), ..] = range
@@ -285,22 +287,22 @@ impl AddressSpace {
         }
     }
 
-    /// Notes that code was fetched from a page.
+    /// Records that code was fetched from a page.
     pub(super) fn note_code(&mut self, page: u64) {
         self.code_pages.insert(page);
     }
 
-    /// Whether code was fetched from a page: then a write must change the version.
+    /// Whether code was fetched from a page, so that a write must change the code version.
     pub(super) fn holds_code(&self, page: u64) -> bool {
         self.code_pages.contains(&page)
     }
 
-    /// The same for a range of addresses. The order in which pages are looked at does not matter.
+    /// Whether code was fetched from a range of addresses. The iteration order does not affect the result.
     pub(super) fn holds_code_in(&self, start: u64, end: u64) -> bool {
         self.code_pages.iter().any(|page| page * PAGE < end && start < (page + 1) * PAGE)
     }
 
-    /// What was fetched and decoded is no longer true.
+    /// Invalidates all fetched and decoded code.
     pub(super) fn code_changed(&mut self) {
         self.code_version += 1;
         self.code_pages.clear();

@@ -1,7 +1,7 @@
-//! Page tables of x86-64: four levels of 512 entries, leaves of 4 KiB at the lowest level and of 2 MiB one above.
+//! Page tables of x86-64: four levels of 512 entries, leaves of 4 KiB at the lowest level and of 2 MiB one level above.
 //!
-//! Bits that the hardware leaves to software mean here: *copy* (the page is shared and read-only until someone writes) and
-//! *kept* (the page is there but nobody may access it, after `mprotect(PROT_NONE)`).
+//! Two bits that the hardware leaves to software are used: *copy* (the page is shared, and read-only until it is copied
+//! on a write) and *kept* (the page is resident but inaccessible, after `mprotect(PROT_NONE)`).
 
 use super::{
     PAGE,
@@ -37,7 +37,7 @@ impl Entry {
         Entry(address.0).with_rights(rights)
     }
 
-    /// The same page with other rights. A page to be copied first stays read-only.
+    /// This entry with other rights. A copy-on-write page stays read-only.
     pub fn with_rights(self, rights: Rights) -> Entry {
         let kept = self.0 & !(Entry::PRESENT | Entry::WRITABLE | Entry::KEPT | Entry::NO_EXECUTE);
         let mut bits = kept | Entry::USER;
@@ -55,12 +55,12 @@ impl Entry {
         self.0 & bit != 0
     }
 
-    /// Whether there is a page, be it accessible or kept.
+    /// Whether there is a page, accessible or kept.
     pub fn resident(self) -> bool {
         self.has(Entry::PRESENT | Entry::KEPT)
     }
 
-    /// Whether the page is there and allows an access.
+    /// Whether the page is present and allows an access.
     pub fn allows(self, access: Access) -> bool {
         self.has(Entry::PRESENT)
             && match access {
@@ -75,18 +75,18 @@ impl Entry {
     }
 }
 
-/// Where a walk ended: a leaf, and where the entry lies.
+/// The result of a walk: a leaf entry and its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
     pub entry: Entry,
     /// The physical address of the entry.
     pub at: PhysAddr,
-    /// What the leaf covers: [`PAGE`] or [`HUGE_PAGE`] bytes.
+    /// The size of the page: [`PAGE`] or [`HUGE_PAGE`] bytes.
     pub size: u64,
 }
 
 impl Leaf {
-    /// The physical address of a virtual one in this page.
+    /// Translates a virtual address in this page.
     pub fn place(&self, address: VirtAddr) -> PhysAddr {
         PhysAddr(self.entry.address().0 + (address.0 & (self.size - 1)))
     }
@@ -107,7 +107,7 @@ fn read(physical: &Physical, at: PhysAddr) -> Entry {
     Entry(physical.read_u64(at))
 }
 
-/// Follows the tables as a hardware walker does, to a page that is there.
+/// Walks the tables as performed in memory, as a hardware walker does; none if no page is resident.
 pub fn walk(frames: &Frames, root: PhysAddr, address: VirtAddr) -> Option<Leaf> {
     follow(root, address, |at| {
         let mut bytes = [0; 8];
@@ -116,7 +116,7 @@ pub fn walk(frames: &Frames, root: PhysAddr, address: VirtAddr) -> Option<Leaf> 
     })
 }
 
-/// The same as the kernel does it.
+/// Walks the tables as the kernel sees them, its own pending stores included.
 pub fn find(physical: &Physical, root: PhysAddr, address: VirtAddr) -> Option<Leaf> {
     follow(root, address, |at| read(physical, at))
 }
@@ -137,14 +137,14 @@ fn follow(root: PhysAddr, address: VirtAddr, read: impl Fn(PhysAddr) -> Entry) -
     None
 }
 
-/// Puts a leaf of 4 KiB where there was none, and the tables above it if they are missing. Fails when memory is used up.
+/// Maps a page of 4 KiB that was not mapped, and adds missing tables above it. None if memory is exhausted.
 pub fn map(physical: &mut Physical, root: PhysAddr, address: VirtAddr, entry: Entry) -> Option<()> {
     let table = lowest_table(physical, root, address, LOWEST_LEVEL)?;
     physical.write_u64(entry_at(table, address.0, LOWEST_LEVEL), entry.0);
     Some(())
 }
 
-/// Puts a leaf of 2 MiB. A table of small pages must not be there with pages in it; an empty one is given back.
+/// Maps a page of 2 MiB. If there is a table of small pages, it must be empty; it is freed.
 pub fn map_huge(physical: &mut Physical, root: PhysAddr, address: VirtAddr, entry: Entry) -> Option<()> {
     let table = lowest_table(physical, root, address, 1)?;
     let at = entry_at(table, address.0, 1);
@@ -156,13 +156,13 @@ pub fn map_huge(physical: &mut Physical, root: PhysAddr, address: VirtAddr, entr
     Some(())
 }
 
-/// Whether a huge page could be put here: no small page is resident in its range.
+/// Whether a huge page can be mapped here: no small page is resident in its range.
 pub fn room_for_huge(physical: &Physical, root: PhysAddr, address: VirtAddr) -> bool {
     let start = address.0 & !(HUGE_PAGE - 1);
     leaves(physical, root, start, start + HUGE_PAGE).is_empty()
 }
 
-/// Cuts a huge leaf into 512 small ones of the same rights.
+/// Splits a huge page into 512 small ones with the same rights.
 pub fn split(physical: &mut Physical, leaf: Leaf) -> Option<()> {
     let table = physical.page()?;
     for index in 0..512 {
@@ -173,8 +173,8 @@ pub fn split(physical: &mut Physical, leaf: Leaf) -> Option<()> {
     Some(())
 }
 
-/// The resident leaves that touch `start..end`, in order, each with the address where it begins. Tables that are not there
-/// are passed over whole.
+/// The resident leaves that overlap `start..end`, in order, each with its start address. Missing tables are skipped as
+/// a whole.
 pub fn leaves(physical: &Physical, root: PhysAddr, start: u64, end: u64) -> Vec<(u64, Leaf)> {
     let mut found = Vec::new();
     if start < end {

@@ -1,15 +1,15 @@
-//! The software TLB: from a virtual page to the place of its bytes in the host's memory, in a few nanoseconds.
+//! The software TLB: maps a virtual page to its bytes in the host's memory within a few nanoseconds.
 //!
-//! It is no model of hardware. It has three parts, one for each kind of access, so that a hit is also the proof that the
-//! access is allowed. Each is direct-mapped.
+//! It is not a model of hardware. It has three direct-mapped parts, one for each kind of access, so that a hit also
+//! proves that the access is allowed.
 
 use mem::FrameId;
 
-/// Enough for 16 MiB: programs that walk down the columns of a large matrix touch a page an access.
+/// Covers 16 MiB, for programs that walk down the columns of a large matrix and touch a new page on each access.
 const SLOTS: usize = 4096;
 const NO_PAGE: u64 = u64::MAX;
 
-/// Where a page's bytes are: a frame, and the offset of the page in it.
+/// The location of a page's bytes: a frame, and the page's offset in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     page: u64,
@@ -17,7 +17,7 @@ pub struct Slot {
     pub offset: u32,
 }
 
-/// One kind of access.
+/// The part for one kind of access.
 pub struct Part {
     slots: Box<[Slot; SLOTS]>,
 }
@@ -28,7 +28,7 @@ impl Part {
         Part { slots: empty.try_into().expect("as many slots as were made") }
     }
 
-    /// The slot of a page (an address over 4096), if it is there.
+    /// The slot of a page number (an address divided by 4096), on a hit.
     #[inline(always)]
     pub fn find(&self, page: u64) -> Option<Slot> {
         let slot = self.slots[page as usize % SLOTS];
@@ -69,12 +69,12 @@ pub struct Tlb {
 }
 
 impl Tlb {
-    /// An empty one; `nowhere` is any frame that exists.
+    /// An empty TLB; `nowhere` is any existing frame.
     pub fn new(nowhere: FrameId) -> Tlb {
         Tlb { read: Part::new(nowhere), write: Part::new(nowhere), execute: Part::new(nowhere) }
     }
 
-    /// Forgets the pages that touch a range of addresses.
+    /// Drops the pages that overlap a range of addresses.
     pub fn forget(&mut self, start: u64, end: u64) {
         if start < end {
             for part in [&mut self.read, &mut self.write, &mut self.execute] {

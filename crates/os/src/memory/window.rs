@@ -1,17 +1,18 @@
-//! What cores see of memory while their stores are on their way.
+//! The memory as each core sees it while stores are pending.
 //!
-//! On a machine in time a core executes an instruction when it fetches it, long before its stores may be seen by others.
-//! The image of memory (the frames) holds what has been performed. An executed store waits in the queue of its agent, a
-//! hardware thread of a core, until its first-level cache performs it ([`AddressSpace::perform`](super::AddressSpace)); loads
-//! take each byte from the agent's own youngest store to it, else from the image. That is total store order. The queues go
-//! by physical address, so aliases need no care.
+//! On a timed machine a core executes an instruction when it fetches it, long before its stores may become visible to
+//! others. The image of memory (the frames) holds the performed stores. An executed store waits in the queue of its
+//! agent (a hardware thread of a core) until the first-level cache performs it
+//! ([`AddressSpace::perform`](super::AddressSpace)). A load takes each byte from the agent's own youngest store to it,
+//! else from the image. The result is total store order. The queues use physical addresses, so aliases need no special
+//! care.
 //!
-//! The kernel works on behalf of an agent, through the same window: whatever a system call, a page fault or a signal writes,
-//! page tables included, becomes stores of that agent, in order. So no other core can find a new page in the tables before
-//! the page's bytes are there.
+//! The kernel works on behalf of an agent, through the same window. Everything that a system call, a page fault or a
+//! signal writes, page tables included, becomes stores of that agent, in order. So no other core can find a new page in
+//! the tables before the page's bytes are there.
 //!
-//! A window also notes what was touched, cut at the borders of lines, for whoever gives these accesses time. Of pages that
-//! devices may write, the image can be out of date: there somebody who knows is asked first ([`Sight`]).
+//! A window also records all accesses, split at line borders, so that the timing model can replay them. For pages that
+//! devices may write, the image can be out of date: there a callback says first where the newest bytes are ([`Sight`]).
 
 use super::PAGE;
 use mem::{Block, FrameId, Frames, LINE, LineAddr, Mask, PhysAddr, VirtAddr};
@@ -19,45 +20,45 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{VecDeque, hash_map::Entry};
 use x86::Access;
 
-/// Where the kernel sees all physical memory, as under Linux: the virtual addresses of its stores to page tables and fresh
-/// pages. Programs can't go there.
+/// The virtual address at which the kernel maps all physical memory, as in Linux. Its stores to page tables and fresh
+/// pages use these addresses, which programs can't access.
 pub const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
 /// An access within one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
     pub store: bool,
-    /// The line, by both its names.
+    /// The line's virtual and physical address.
     pub virt: VirtAddr,
     pub phys: PhysAddr,
-    /// A store's bytes; of a load the mask counts.
+    /// The bytes of a store; for a load only the mask is meaningful.
     pub data: Block<LINE>,
 }
 
-/// Where the newest bytes of a line are that devices may write.
+/// Where the newest bytes of a line that devices may write are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// The image has them.
+    /// In the image.
     Own,
-    /// They have to come to the core first.
+    /// Elsewhere: they must be transferred to the core first.
     Away,
 }
 
-/// Who knows where the newest bytes of a line are.
+/// Tells where the newest bytes of a line are.
 pub type Look = Box<dyn Fn(LineAddr) -> Sight>;
 
-/// A line that a load found away.
+/// A line that a load needed and whose bytes are elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     pub virt: VirtAddr,
     pub phys: PhysAddr,
 }
 
-/// Where a virtual page is.
+/// A cached translation of a virtual page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     page: u64,
-    /// The physical address of the page, and its place on the host.
+    /// The physical address of the page, and its location on the host.
     phys: u64,
     frame: FrameId,
     offset: u32,
@@ -74,18 +75,18 @@ impl Spot {
     }
 }
 
-/// Who does the accesses that come.
+/// The originator of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// The program: pages must be there.
+    /// The program: a missing page is a page fault.
     Program,
-    /// The program, which is to be stopped at its first access: where that goes is all that is asked.
+    /// The program, stopped at its first access: only the address of that access is wanted.
     Peek,
-    /// The kernel for the program: pages are brought in.
+    /// The kernel on behalf of the program: missing pages are brought in.
     Kernel,
 }
 
-/// Translations, direct-mapped.
+/// The number of cached translations, direct-mapped.
 const SPOTS: usize = 1024;
 const NO_PAGE: u64 = u64::MAX;
 
@@ -95,9 +96,9 @@ pub struct Window {
     mode: Mode,
     touches: Vec<Touch>,
     spots: Vec<Spot>,
-    /// Physical pages that devices may write. Looked up, never walked.
+    /// Physical pages that devices may write. Never iterated, so its order does not matter.
     shared: FxHashSet<u64>,
-    /// Physical pages that devices work on, and how many do. Looked up, never walked.
+    /// Physical pages that devices use, and the number of pins of each. Never iterated.
     pinned: FxHashMap<u64, u32>,
     look: Option<Look>,
     missing: Option<Line>,
@@ -107,7 +108,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window for so many agents; `nowhere` is any frame that exists.
+    /// A window for `agents` agents; `nowhere` is any existing frame.
     pub(super) fn new(agents: usize, nowhere: FrameId) -> Window {
         let empty = Spot { page: NO_PAGE, phys: 0, frame: nowhere, offset: 0, writable: false };
         Window {
@@ -125,17 +126,18 @@ impl Window {
         }
     }
 
-    /// Whom to ask about pages that devices may write.
+    /// Sets the callback that locates the newest bytes of lines that devices may write.
     pub fn set_look(&mut self, look: Look) {
         self.look = Some(look);
     }
 
-    /// Devices may write this page from now on.
+    /// Notes that devices may write this page from now on.
     pub fn share(&mut self, page: PhysAddr) {
         self.shared.insert(page.0 / PAGE);
     }
 
-    /// A device works on this page: whatever the program does with it, nobody else gets it before that is over.
+    /// Notes that a device uses this page, which is not reallocated until [`Window::unpin`], even if the program frees
+    /// it.
     pub fn pin(&mut self, page: PhysAddr) {
         *self.pinned.entry(page.0 / PAGE).or_default() += 1;
     }
@@ -149,24 +151,24 @@ impl Window {
         }
     }
 
-    /// Devices may no longer write pages that have been given back: before they are used again they are cleared.
+    /// Notes that devices may no longer write pages that have been freed. Pages are cleared before they are reused.
     pub(super) fn unshare(&mut self, start: PhysAddr, size: u64) {
         if !self.shared.is_empty() {
             (start.0 / PAGE..(start.0 + size) / PAGE).for_each(|page| _ = self.shared.remove(&page));
         }
     }
 
-    /// An agent's next instruction is to be executed.
+    /// Called before an agent's next instruction is executed.
     pub fn execute(&mut self, agent: usize) {
         self.turn_to(agent, Mode::Program);
     }
 
-    /// An agent's next instruction is to be stopped at its first access.
+    /// Called before an agent's next instruction is executed only up to its first access.
     pub fn peek(&mut self, agent: usize) {
         self.turn_to(agent, Mode::Peek);
     }
 
-    /// The kernel works for an agent from now on.
+    /// Called when the kernel starts to work on behalf of an agent.
     pub fn enter_kernel(&mut self, agent: usize) {
         self.turn_to(agent, Mode::Kernel);
         self.changed.clear();
@@ -179,7 +181,8 @@ impl Window {
         self.peeked = None;
     }
 
-    /// What the kernel has written has been performed: what agents have remembered of the tables meanwhile may be out of date.
+    /// Called when all stores of the kernel have been performed. Drops translations that were cached from the old
+    /// tables meanwhile; returns the changed ranges.
     pub(super) fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
         let changed = std::mem::take(&mut self.changed);
         for (start, end) in &changed {
@@ -188,22 +191,22 @@ impl Window {
         changed
     }
 
-    /// What has been touched since the agent's turn began, in order.
+    /// The accesses since the agent's turn began, in order.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
     }
 
-    /// The line that stopped a load.
+    /// The line whose absence stopped a load.
     pub fn missing(&self) -> Option<Line> {
         self.missing
     }
 
-    /// Where the first access goes that was stopped by [`Window::peek`], and whether it crosses the border of a line.
+    /// The line of the access that [`Window::peek`] stopped, and whether the access crosses a line border.
     pub fn peeked(&self) -> Option<(Line, bool)> {
         self.peeked
     }
 
-    /// Whether a device works on a page, or a store to it waits that is not the current agent's.
+    /// Whether a device uses a page, or another agent's store to it is pending.
     pub(super) fn is_awaited(&self, page: PhysAddr) -> bool {
         if self.pinned.contains_key(&(page.0 / PAGE)) {
             return true;
@@ -213,12 +216,13 @@ impl Window {
         busy.any(|(_, queue)| (page.0..page.0 + PAGE).step_by(LINE).any(|line| queue.lines.contains_key(&line)))
     }
 
-    /// How many stores of an agent wait.
+    /// The number of pending stores of an agent.
     pub fn pending(&self, agent: usize) -> usize {
         self.queues[agent].stores.len()
     }
 
-    /// What a load asks of its page: one that is only looked at, because its line shall be locked, will be followed by a store.
+    /// The access that a load needs its page for. A peeked load belongs to an instruction that will lock the line and
+    /// store to it.
     pub(super) fn load_access(&self) -> Access {
         if self.mode == Mode::Peek { Access::Write } else { Access::Read }
     }
@@ -232,14 +236,15 @@ impl Window {
         (spot.page == page).then_some(spot)
     }
 
-    /// Remembers a translation. Those that the kernel finds may rest on stores that only its caller sees as yet.
+    /// Caches a translation. Those found by the kernel are not cached: they may depend on stores that only its agent
+    /// sees as yet.
     pub(super) fn remember(&mut self, spot: Spot) {
         if self.mode != Mode::Kernel {
             self.spots[spot.page as usize % SPOTS] = spot;
         }
     }
 
-    /// Forgets the pages that touch a range of addresses.
+    /// Drops cached translations of the pages that overlap a range of addresses.
     pub(super) fn forget(&mut self, start: u64, end: u64) {
         let (first, last) = (start / PAGE, end.saturating_sub(1) / PAGE);
         if last - first < SPOTS as u64 {
@@ -256,13 +261,13 @@ impl Window {
         }
     }
 
-    /// The kernel has changed the translation of a range.
+    /// Records that the kernel has changed the translation of a range.
     pub(super) fn note_change(&mut self, start: u64, end: u64) {
         self.forget(start, end);
         self.changed.push((start, end));
     }
 
-    /// Whether an access is to be stopped because only its place is asked for.
+    /// Stops an access if only its address is wanted, and records that address.
     pub(super) fn stops_at(&mut self, spot: Spot, address: u64, bytes: usize) -> bool {
         if self.mode == Mode::Peek {
             let crosses = address % LINE as u64 + bytes as u64 > LINE as u64;
@@ -271,7 +276,7 @@ impl Window {
         self.mode == Mode::Peek
     }
 
-    /// Loads bytes of one page; false if a line is away.
+    /// Loads bytes of one page; false if the newest bytes of a line are elsewhere.
     pub(super) fn load(&mut self, frames: &Frames, spot: Spot, address: u64, bytes: &mut [u8]) -> bool {
         let mut done = 0;
         while done < bytes.len() {
@@ -299,17 +304,17 @@ impl Window {
         true
     }
 
-    /// Puts a store to one page into the queue. `code`: instructions have been fetched from there.
+    /// Queues a store to one page. `code`: instructions have been fetched from the page.
     pub(super) fn store(&mut self, spot: Spot, address: u64, bytes: &[u8], code: bool) {
         self.push(VirtAddr(address), spot.place(address), bytes, code);
     }
 
-    /// A store of the kernel's, by physical address.
+    /// Queues a store of the kernel to a physical address.
     pub(super) fn store_physical(&mut self, at: PhysAddr, bytes: &[u8]) {
         self.push(VirtAddr(DIRECT_MAP + at.0), at, bytes, false);
     }
 
-    /// Puts the bytes of the agent's own stores over what the image has at a physical address.
+    /// Overlays the agent's own pending stores on bytes of the image at a physical address.
     pub(super) fn overlay(&self, at: PhysAddr, bytes: &mut [u8]) {
         let queue = &self.queues[self.current];
         if queue.lines.is_empty() {
@@ -339,8 +344,8 @@ impl Window {
         }
     }
 
-    /// Takes an agent's oldest store out, which has been performed; says whether it was one to code. Stores to one line that
-    /// follow each other may have been performed as one.
+    /// Removes an agent's oldest store, which has been performed; returns whether it was a store to code. Consecutive
+    /// stores to one line may have been performed as one.
     pub(super) fn performed(&mut self, agent: usize, line: LineAddr, data: &Block<LINE>) -> bool {
         let (mut all, mut code) = (Block::EMPTY, false);
         while all != *data {
@@ -365,7 +370,7 @@ fn line(spot: Spot, address: u64) -> Line {
     Line { virt: VirtAddr(address - inside), phys: PhysAddr(spot.place(address).0 - inside) }
 }
 
-/// Of so many bytes at an address: the place in its line, and how many of them lie in that.
+/// For an access of `bytes` bytes at an address: the offset in its line, and the number of bytes in that line.
 fn piece(address: u64, bytes: usize) -> (usize, usize) {
     let inside = (address % LINE as u64) as usize;
     (inside, bytes.min(LINE - inside))
@@ -378,22 +383,22 @@ struct Store {
     code: bool,
 }
 
-/// The stores of an agent, the oldest first, and what they put over memory.
+/// The pending stores of an agent, oldest first, and their combined effect.
 #[derive(Default)]
 struct StoreQueue {
     stores: VecDeque<Store>,
-    /// By address. Looked up, never walked.
+    /// By line address. Never iterated.
     lines: FxHashMap<u64, Pending>,
 }
 
-/// What stores put over a line, and how many they are.
+/// The combined bytes of the pending stores to a line, and the number of stores.
 struct Pending {
     block: Block<LINE>,
     count: usize,
 }
 
 impl Pending {
-    /// Puts the bytes over some that begin `inside` the line.
+    /// Overlays these bytes on a buffer that begins at offset `inside` of the line.
     fn overlay(&self, inside: usize, bytes: &mut [u8]) {
         for place in self.block.mask().and(Mask::range(inside, bytes.len())).iter() {
             bytes[place - inside] = self.block.bytes()[place];
@@ -419,7 +424,7 @@ impl StoreQueue {
             self.lines.remove(&store.line.0);
             return Some(store);
         }
-        // Its bytes may show no longer, unless a younger store to the line has them too.
+        // The removed store's bytes disappear, except where younger stores to the line wrote them.
         pending.block = Block::EMPTY;
         let others = self.stores.iter().filter(|other| other.line == store.line).take(pending.count);
         others.for_each(|other| pending.block.write(&other.data));

@@ -1,4 +1,4 @@
-//! Accesses through a [`Window`]: every one of them while there is one.
+//! Accesses through a [`Window`]; while there is one, all accesses take this path.
 
 use super::{
     AddressSpace, DIRECT_MAP, HUGE_PAGE, PAGE, USER_END,
@@ -10,14 +10,14 @@ use mem::{Block, LINE, LineAddr, PhysAddr, VirtAddr};
 use x86::{Access, Stop};
 
 impl AddressSpace {
-    /// Cores in time will use this memory: it is laid out as they need it from now on. The tables get the kernel's view of
-    /// physical memory ([`DIRECT_MAP`]), pages are brought in when devices' memory is allocated, and none is shared that holds
-    /// zeros. So a program that runs without time first has the physical addresses that it would have had in time.
+    /// Lays the memory out for timed cores that will use it later. The tables get the kernel's direct map
+    /// ([`DIRECT_MAP`]), pages of devices' memory are brought in at allocation, and the shared page of zeros is not
+    /// used. So a program that runs functionally first gets the physical addresses that it would have in a timed run.
     pub fn expect_cores(&mut self) {
         if std::mem::replace(&mut self.for_cores, true) {
             return;
         }
-        // Pages of both sizes, one after the other, reach twice as far as the limit at most.
+        // Small and huge pages, allocated in any order, reach at most twice as far as the limit.
         let reach = 2 * self.physical.limit().0 + 2 * HUGE_PAGE;
         for page in (0..reach).step_by(HUGE_PAGE as usize) {
             let entry = Entry(page | Entry::PRESENT | Entry::WRITABLE | Entry::NO_EXECUTE);
@@ -27,7 +27,7 @@ impl AddressSpace {
         }
     }
 
-    /// From now on stores of so many agents wait until they are performed.
+    /// From now on the stores of `agents` agents are pending until they are performed.
     pub fn open_window(&mut self, agents: usize) {
         self.expect_cores();
         let nowhere = self.nowhere();
@@ -43,10 +43,9 @@ impl AddressSpace {
         self.physical.window.is_some()
     }
 
-    /// An agent's oldest store has been performed: everybody sees it from now on. An empty one is nobody's store.
+    /// Makes an agent's oldest store visible to all agents. A store with an empty mask is ignored.
     ///
-    /// # Panics
-    /// If it is not the agent's oldest store: whoever performs them has mixed their order up.
+    /// # Panics If it is not the agent's oldest store: the caller has performed stores out of order.
     pub fn perform(&mut self, agent: usize, line: LineAddr, data: &Block<LINE>) {
         if data.mask().is_empty() {
             return;
@@ -59,15 +58,15 @@ impl AddressSpace {
         }
     }
 
-    /// A line has come from a device that had changed it: everybody on the CPU's side sees these bytes from now on.
+    /// Writes a line that a device had changed to the image: all CPU agents see these bytes from now on.
     pub fn arrived(&mut self, line: LineAddr, data: &Block<LINE>) {
         for (start, count) in data.mask().pieces() {
             self.physical.frames.write(PhysAddr(line.0 + start as u64), &data.bytes()[start..start + count]);
         }
     }
 
-    /// All that the kernel has written for its last caller has been performed. Gives the ranges of addresses whose translation
-    /// has changed.
+    /// Called when all stores of the kernel for its last caller have been performed. Returns the ranges whose
+    /// translation has changed.
     pub fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
         let changed = self.window().map(Window::leave_kernel).unwrap_or_default();
         if changed.iter().any(|(start, end)| self.holds_code_in(*start, *end)) {
@@ -76,12 +75,12 @@ impl AddressSpace {
         changed
     }
 
-    /// Where an instruction that has been fetched lies.
+    /// The physical address of a fetched instruction.
     pub fn code_place(&mut self, rip: u64) -> Result<PhysAddr, Stop> {
         Ok(self.spot(rip, Access::Execute)?.place(rip))
     }
 
-    /// Where an address is, by what is remembered of the tables or by the tables.
+    /// Translates an address, by the cached translations or the page tables.
     fn spot(&mut self, address: u64, access: Access) -> Result<Spot, Stop> {
         let page = address / PAGE;
         let window = self.physical.window.as_ref().expect("only a window asks for spots");
@@ -92,7 +91,7 @@ impl AddressSpace {
         }
         let leaf = self.leaf(address, access)?;
         let Backed { phys, frame, offset } = self.backed(leaf, address);
-        // A write to code must be noticed, so it never hits.
+        // A write to code must be noticed, so it never hits the cache.
         let writable = access == Access::Write && !self.holds_code(page);
         let spot = Spot::new(page, phys, (frame, offset), writable);
         if let Some(window) = &mut self.physical.window {
@@ -118,7 +117,7 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// On a fault, what lies in earlier pages has been stored.
+    /// Stores bytes. On a fault, bytes in earlier pages have been stored.
     pub(super) fn store_seen(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
         let mut done = 0;
         while done < bytes.len() {
@@ -139,7 +138,7 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Whether all of these bytes could be stored.
+    /// Checks that all of these bytes could be stored.
     pub(super) fn probe_seen(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
         let mut done = 0;
         while done < bytes {
@@ -175,7 +174,8 @@ impl AddressSpace {
         Ok(done)
     }
 
-    /// The page of an address: as a core finds it in the tables, or (for the kernel) after whatever a fault brings in.
+    /// The page of an address: for a program, as a core finds it in the tables; for the kernel, after handling a page
+    /// fault.
     pub(super) fn leaf(&mut self, address: u64, access: Access) -> Result<super::Leaf, Stop> {
         if address >= USER_END {
             return Err(Stop::PageFault { address, access, present: false });

@@ -1,16 +1,16 @@
-//! Frames of memories that devices have beside the host's.
+//! Allocators for the memories that devices have besides the host's.
 
 use super::PAGE;
 use mem::{Bytes, PhysAddr, Zone};
 use std::collections::BTreeSet;
 
-/// The frames of one memory: given out from the bottom up, the lowest that came back first, so that a run's physical addresses are
-/// the same every time.
+/// The frames of one memory. They are allocated from the bottom up, and the lowest freed frame is reused first, so that
+/// physical addresses are the same in every run.
 #[derive(Debug)]
 pub struct ZoneFrames {
     base: PhysAddr,
     size: u64,
-    /// Above this nothing has been given out.
+    /// Frames above this have never been allocated.
     next: u64,
     free: BTreeSet<u64>,
     used: u64,
@@ -21,7 +21,7 @@ impl ZoneFrames {
         Self { base: zone.base(), size: size.0 / PAGE * PAGE, next: 0, free: BTreeSet::new(), used: 0 }
     }
 
-    /// A frame, unless the memory is full. What it holds is undefined.
+    /// Allocates a frame; none if the memory is full. Its contents are undefined.
     pub fn take(&mut self) -> Option<PhysAddr> {
         let at = match self.free.pop_first() {
             Some(at) => at,
@@ -40,7 +40,7 @@ impl ZoneFrames {
         self.free.insert(frame.0 - self.base.0);
     }
 
-    /// Room that is left.
+    /// The free space.
     pub fn left(&self) -> Bytes {
         Bytes(self.size - self.used)
     }

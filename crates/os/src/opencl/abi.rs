@@ -1,16 +1,16 @@
-//! How the library in the program and the driver speak: one record for each call, in the program's memory.
+//! The interface between the program's library and the driver: one record per call, in the program's memory.
 //!
 //! The program's side is `sdk/abi.h` and `sdk/functions.h`. Nothing in a record is trusted: the program can write
-//! whatever it likes there, at any time.
+//! anything there, at any time.
 
 use mem::{Bytes, VirtAddr};
 
 use crate::guest::{Fault, GuestMemory};
 
-/// The version of the interface that this driver speaks.
+/// The version of the interface.
 pub const VERSION: u64 = 1;
 
-/// How many arguments a record has room for.
+/// The maximum number of arguments in a record.
 pub const ARGUMENTS: usize = 16;
 
 const TOKEN: u64 = 8;
@@ -18,12 +18,12 @@ const RESULT: u64 = 16;
 const FIRST_ARGUMENT: u64 = 24;
 const ACTION: u64 = FIRST_ARGUMENT + 8 * ARGUMENTS as u64;
 
-/// A call as the program's library made it.
+/// A call record, as written by the program's library.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     pub address: VirtAddr,
     pub function: u32,
-    /// Zero at first; later the driver's number for the call.
+    /// Zero at first; later the number that the driver assigned to the call.
     pub token: u64,
     pub arguments: [u64; ARGUMENTS],
 }
@@ -37,7 +37,7 @@ impl Record {
         Ok(Self { address, function: word(0) as u32, token: word(TOKEN), arguments })
     }
 
-    /// Says what the call returns.
+    /// Writes the call's return value.
     pub fn set_result(&self, guest: &mut dyn GuestMemory, result: u64) -> Result<(), Fault> {
         guest.write_u64(self.address + Bytes(RESULT), result)
     }
@@ -46,7 +46,7 @@ impl Record {
         guest.write_u64(self.address + Bytes(TOKEN), token)
     }
 
-    /// Says what the library is to do next; gives the answer of the system call.
+    /// Writes the library's next action; returns the answer of the system call.
     pub fn set_action(&self, guest: &mut dyn GuestMemory, action: &Action) -> Result<u64, Fault> {
         let (answer, words) = action.words();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -55,40 +55,40 @@ impl Record {
     }
 }
 
-/// What the system call answers, beside the actions.
+/// Answers of the system call other than actions.
 pub const RETURN: u64 = 0;
 pub const REFUSED: u64 = 6;
 
-/// Bytes in rows and slices, here and there: what a copy moves.
+/// The source and destination of a copy of bytes in rows and slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rect {
     pub to: VirtAddr,
     pub from: VirtAddr,
-    /// Bytes of a row, rows of a slice, slices.
+    /// Bytes per row, rows per slice, slices.
     pub size: [u64; 3],
-    /// From one row, and from one slice, to the next.
+    /// Distance in bytes between rows, and between slices.
     pub to_pitch: [u64; 2],
     pub from_pitch: [u64; 2],
 }
 
 impl Rect {
-    /// Bytes in one piece.
+    /// A contiguous copy.
     pub fn line(to: VirtAddr, from: VirtAddr, bytes: u64) -> Self {
         Self { to, from, size: [bytes, 1, 1], to_pitch: [0, 0], from_pitch: [0, 0] }
     }
 
-    /// All of them.
+    /// The total number of bytes.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.size.iter().fold(1, |all: u64, along| all.saturating_mul(*along)))
     }
 
-    /// As it stands in memory.
+    /// Its encoding in a record.
     pub(super) fn words(&self) -> [u64; 9] {
         let Self { to, from, size: [bytes, rows, slices], to_pitch, from_pitch } = *self;
         [to.0, from.0, bytes, rows, slices, to_pitch[0], from_pitch[0], to_pitch[1], from_pitch[1]]
     }
 
-    /// The ranges that it goes to and comes from, with what lies between rows.
+    /// The destination and the source range, including the gaps between rows.
     pub fn ranges(&self) -> [(VirtAddr, Bytes); 2] {
         let last = |count: u64, pitch: u64| count.saturating_sub(1).saturating_mul(pitch);
         let range = |start: VirtAddr, pitch: [u64; 2]| {
@@ -98,7 +98,7 @@ impl Rect {
         [range(self.to, self.to_pitch), range(self.from, self.from_pitch)]
     }
 
-    /// The rows: where each goes to and comes from.
+    /// The destination and the source address of each row.
     pub fn rows(self) -> impl Iterator<Item = (VirtAddr, VirtAddr)> {
         (0..self.size[2]).flat_map(move |slice| {
             (0..self.size[1]).map(move |row| {
@@ -111,7 +111,7 @@ impl Rect {
     }
 }
 
-/// What the driver asks the library to do in the program's own code.
+/// An action that the library performs in the program's own code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Copy(Rect),
@@ -124,12 +124,12 @@ pub enum Action {
         function: VirtAddr,
         arguments: [u64; 4],
     },
-    /// Write text, which lies in the program's memory, to its standard output.
+    /// Write text from the program's memory to its standard output.
     Print {
         address: VirtAddr,
         size: Bytes,
     },
-    /// Start a thread that serves the driver, so that functions of the program are called while its threads do other things.
+    /// Start a thread that serves the driver, so that callbacks run while the program's other threads are busy.
     Serve,
 }
 

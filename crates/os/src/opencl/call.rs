@@ -1,4 +1,4 @@
-//! One call of a function: its arguments, and the guest it came from.
+//! One call of an OpenCL function: its arguments and its guest.
 
 use engine::Time;
 use mem::{Bytes, VirtAddr};
@@ -10,28 +10,28 @@ use super::{
 };
 use crate::guest::GuestMemory;
 
-/// The longest text that is taken from a program.
+/// The maximum length of a string passed by a program.
 const LONGEST_TEXT: usize = 64 << 20;
 
-/// What a function sees of its call.
+/// The context in which a function executes.
 pub struct Call<'a> {
     pub arguments: [u64; ARGUMENTS],
     pub guest: &'a mut dyn GuestMemory,
     pub now: Time,
 }
 
-/// What a function answers, unless it fails.
+/// The result of a function that did not fail.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// What it returns, beside the status.
+    /// The return value, besides the status.
     pub word: u64,
-    /// The status, where it is neither success nor a failure without effect.
+    /// The status, if it is not success although the call has an effect.
     pub status: Option<Code>,
-    /// What the library does before it returns.
+    /// Actions for the library before the call returns.
     pub actions: Vec<Action>,
-    /// The events that must be over before it returns.
+    /// Events that must complete before the call returns.
     pub until: Vec<u64>,
-    /// The status that it returns if one of these failed.
+    /// The status to return if one of these events failed.
     pub failed: Option<Code>,
 }
 
@@ -57,7 +57,7 @@ impl Call<'_> {
         self.arguments[n] as i32
     }
 
-    /// A `cl_bool`.
+    /// A `cl_bool` argument.
     pub fn flag(&self, n: usize) -> bool {
         self.uint(n) != 0
     }
@@ -66,12 +66,12 @@ impl Call<'_> {
         VirtAddr(self.arguments[n])
     }
 
-    /// Words at an address, such as handles and sizes.
+    /// Reads words such as handles and sizes.
     pub fn words(&mut self, address: VirtAddr, count: usize) -> Cl<Vec<u64>> {
         (0..count as u64).map(|n| Ok(self.guest.read_u64(address + Bytes(8 * n))?)).collect()
     }
 
-    /// Three words at an address: an origin or a region.
+    /// Reads three words, an origin or a region, through a pointer argument.
     pub fn triple(&mut self, n: usize) -> Cl<[u64; 3]> {
         let address = self.pointer(n);
         ensure(address.0 != 0, cl::INVALID_VALUE)?;
@@ -79,14 +79,14 @@ impl Call<'_> {
         Ok([words[0], words[1], words[2]])
     }
 
-    /// A list given as its length and its place, both or neither of which must be there.
+    /// Reads a list given by its length and address; both or neither must be zero.
     pub fn list(&mut self, count: usize, place: usize, invalid: Code) -> Cl<Vec<u64>> {
         let (count, place) = (self.uint(count) as usize, self.pointer(place));
         ensure((count == 0) == (place.0 == 0), invalid)?;
         self.words(place, count).map_err(|_| invalid)
     }
 
-    /// A list of properties, each a name and a value, that ends with zero.
+    /// Reads a zero-terminated list of properties, each a name and a value.
     pub fn properties(&mut self, n: usize) -> Cl<Vec<(u64, u64)>> {
         let mut address = self.pointer(n);
         let mut properties = Vec::new();
@@ -112,7 +112,7 @@ impl Call<'_> {
         Ok(bytes)
     }
 
-    /// Writes where the argument points, if it points anywhere.
+    /// Writes through a pointer argument, unless it is null.
     pub fn give(&mut self, n: usize, bytes: &[u8]) -> Cl<()> {
         match self.pointer(n) {
             VirtAddr(0) => Ok(()),
@@ -128,7 +128,8 @@ impl Call<'_> {
         self.give(n, &value.to_le_bytes())
     }
 
-    /// Answers a query whose arguments from `first` on are the size of the room, the room, and where the size goes.
+    /// Answers a query whose arguments from `first` on are the buffer's size, the buffer, and the address for the
+    /// actual size.
     pub fn info(&mut self, first: usize, value: &[u8]) -> Cl<Outcome> {
         if self.word(first + 1) != 0 {
             ensure(self.word(first) >= value.len() as u64, cl::INVALID_VALUE)?;
@@ -138,7 +139,8 @@ impl Call<'_> {
         DONE
     }
 
-    /// Answers with a list: how much room there is, where it is, and where the number of elements goes.
+    /// Answers with a list of handles; the arguments from `first` on are the capacity, the buffer, and the address for
+    /// the count.
     pub fn give_handles(&mut self, first: usize, handles: &[u64]) -> Cl<Outcome> {
         if self.word(first + 1) != 0 {
             let some = &handles[..handles.len().min(self.uint(first) as usize)];
@@ -149,7 +151,7 @@ impl Call<'_> {
     }
 }
 
-/// The bytes of words.
+/// Encodes words as bytes.
 pub fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -166,7 +168,7 @@ pub fn flag(value: bool) -> Vec<u8> {
     uint(value.into())
 }
 
-/// The bytes of a C string.
+/// Encodes a null-terminated string.
 pub fn text(text: &str) -> Vec<u8> {
     [text.as_bytes(), &[0]].concat()
 }

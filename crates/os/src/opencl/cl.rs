@@ -1,4 +1,4 @@
-//! The numbers of OpenCL, by the names of the standard's header without their `CL_`.
+//! OpenCL's constants, named as in the standard's header without the `CL_` prefix.
 
 use super::error::Code;
 
@@ -118,7 +118,7 @@ pub const DEVICE_PROFILE: u64 = 0x102e;
 pub const DEVICE_VERSION: u64 = 0x102f;
 pub const DEVICE_EXTENSIONS: u64 = 0x1030;
 pub const DEVICE_PLATFORM: u64 = 0x1031;
-/// Of the extension `cl_khr_fp16`.
+/// From the extension `cl_khr_fp16`.
 pub const DEVICE_HALF_FP_CONFIG: u64 = 0x1033;
 pub const DEVICE_DOUBLE_FP_CONFIG: u64 = 0x1032;
 pub const DEVICE_PREFERRED_VECTOR_WIDTH_HALF: u64 = 0x1034;

@@ -1,12 +1,14 @@
-//! Commands on their way: what each consists of, what it waits for, and who does it.
+//! Enqueued commands: their steps, their dependencies, and how they execute.
 //!
-//! A command is a row of steps. Kernels are done by the GPU, some steps by a thread of the program, some by the driver. The next
-//! step is taken as soon as the last one is done; the first when everything the command waits for is over.
+//! A command is a sequence of steps. Some steps are performed by a GPU, some by a thread of the program, some by the
+//! driver. The first step starts when everything that the command waits for is complete, each further step when its
+//! predecessor is done.
 //!
-//! Who moves bytes depends on the machine. Where it has a DMA engine, that moves all of them. Else copies to and from memory of
-//! the program are done by a thread of the program, in the program's own code. Copies and fills within device memory are done by
-//! the GPU's copy engine if the machine has one ([`Costs::copy_engine`](super::Costs)), and by a thread of the program if not: then they
-//! see what caches hold, and take the time of their instructions, like all other accesses of the program.
+//! What moves bytes depends on the machine. A DMA engine, if there is one, moves all of them. Otherwise, copies to and
+//! from the program's memory are executed by a thread of the program, in the program's own code. Copies and fills
+//! within device memory are done by the GPU's copy engine if the machine has one
+//! ([`Costs::copy_engine`](super::Costs)), else also by a thread of the program. Such copies see the caches and take
+//! the time of their instructions, like all other accesses of the program.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,40 +28,40 @@ use super::{
 };
 use crate::guest::{Fault, GuestMemory};
 
-/// A part of a command.
+/// A step of a command.
 #[derive(Debug)]
 pub enum Step {
-    /// A thread of the program does this.
+    /// An action of a thread of the program.
     Guest(Action),
-    /// Bytes come from device memory to memory of the program, and the other way round.
+    /// Transfers from device memory to the program's memory, and the reverse.
     Read(Rect),
     Write(Rect),
-    /// Bytes are copied within device memory.
+    /// A copy within device memory.
     Copy(Rect),
-    /// A pattern is repeated over each row.
+    /// Fills each row with a repeated pattern.
     Fill {
         pattern: Vec<u8>,
         rows: Rect,
     },
-    /// The pattern of a fill that the program does is needed no longer.
+    /// Frees the pattern of a fill that the program has performed.
     FreePattern(VirtAddr),
     Kernel(Box<Launch>),
-    /// So many bytes go over the wire between host and device, which takes its time.
+    /// Occupies the link between host and device for this number of bytes.
     Transfer(Bytes),
-    /// Pages go to a GPU or (none) to the host.
+    /// Migrates pages to a GPU or (none) to the host.
     Migrate {
         regions: Vec<Region>,
         gpu: Option<usize>,
         undefined: bool,
     },
-    /// The driver gives memory of its own back.
+    /// Frees memory that the driver has mapped.
     Unmap(VirtAddr, Bytes),
-    /// The driver frees shared virtual memory.
+    /// Frees shared virtual memory.
     FreeSvm(Vec<u64>),
 }
 
 impl Step {
-    /// The bytes that it moves, and the pattern that is repeated over them if that is what it does.
+    /// The bytes that the step moves, with the pattern if it is a fill.
     fn moves(&self) -> Option<(Rect, Sides, Option<&[u8]>)> {
         use Side::{Device, Host};
         match self {
@@ -73,33 +75,34 @@ impl Step {
     }
 }
 
-/// What a thread of the program does for the driver.
+/// An action that a thread of the program performs for the driver.
 #[derive(Debug)]
 pub struct Work {
     pub action: Action,
-    /// The command of which this is the first step.
+    /// The command that continues when the action is done.
     pub event: Option<u64>,
-    /// An event that must stay until this is done.
+    /// An event that must not be freed before the action is done.
     pub held: Option<u64>,
 }
 
-/// What is to be enqueued.
+/// A command to be enqueued.
 #[derive(Debug, Default)]
 pub struct Command {
     pub kind: u64,
     pub steps: Vec<Step>,
-    /// The memory objects it uses.
+    /// Memory objects in use.
     pub memories: Vec<u64>,
-    /// The program whose code it runs, and the samplers that this uses.
+    /// The program whose code it runs, and the samplers in use.
     pub program: Option<u64>,
     pub samplers: Vec<u64>,
-    /// Waits for everything before it in the queue, and (if `barrier`) everything behind it waits.
+    /// Whether it waits for everything before it in the queue, and whether (`barrier`) everything after it waits for
+    /// it.
     pub fence: bool,
     pub barrier: bool,
 }
 
 impl Driver {
-    /// Checks a wait list: the arguments `count` and `count + 1`.
+    /// Reads and checks a wait list: the arguments `count` and `count + 1`.
     pub(super) fn wait_list(&self, call: &mut super::call::Call, count: usize, context: u64) -> Cl<Vec<u64>> {
         let list = call.list(count, count + 1, cl::INVALID_EVENT_WAIT_LIST)?;
         for event in &list {
@@ -109,11 +112,11 @@ impl Driver {
         Ok(list)
     }
 
-    /// Puts a command into a queue; gives its event, which the caller must hand to the program or release.
+    /// Enqueues a command; returns its event, which the caller must hand to the program or release.
     pub(super) fn enqueue(&mut self, queue: u64, waits: &[u64], command: Command, now: Time) -> Cl<u64> {
         let record = self.queues.get(queue)?;
         let mut all: BTreeMap<u64, bool> = BTreeMap::new();
-        // The order of the queue; a command that failed stops nobody by that alone.
+        // Dependencies by queue order. A failed predecessor does not by itself fail the commands after it.
         let before: Vec<u64> = match (record.out_of_order && !command.fence, record.barrier) {
             (false, _) if record.out_of_order => record.outstanding.iter().copied().collect(),
             (false, _) => record.outstanding.last().copied().into_iter().collect(),
@@ -157,7 +160,7 @@ impl Driver {
             program: command.program,
             samplers: command.samplers,
         });
-        // Until it is over, the command itself needs its event.
+        // The command itself holds its event until it is complete.
         self.events.hold(event);
         for other in &waits {
             if let Ok(other) = self.events.held_mut(*other) {
@@ -184,7 +187,7 @@ impl Driver {
         self.ready.push_back((event, now));
     }
 
-    /// Takes every step that can be taken now; says whether there was one.
+    /// Executes every step that can be executed now; returns whether there was one.
     pub(super) fn pump(&mut self, guest: &mut dyn GuestMemory, now: Time) -> bool {
         let mut moved = false;
         while let Some((time, event)) = self.in_transfer.first().copied().filter(|(time, _)| *time <= now) {
@@ -210,7 +213,7 @@ impl Driver {
         moved
     }
 
-    /// Takes the steps of a command, from `now` on, until one takes time.
+    /// Executes the steps of a command until one takes time.
     fn advance(&mut self, handle: u64, guest: &mut dyn GuestMemory, now: Time) {
         loop {
             let Ok(event) = self.events.held_mut(handle) else { return };
@@ -258,11 +261,11 @@ impl Driver {
                     return;
                 }
                 Some(Step::Transfer(size)) => match self.settings.costs.transfer(size) {
-                    // An engine takes its own time, and pages are moved when they are needed.
+                    // The engine models its own time, and under a paging policy pages are moved on demand.
                     _ if by_engine || self.is_paged() => Ok(()),
                     Time::ZERO => Ok(()),
                     length => {
-                        // One after another: there is one wire.
+                        // Transfers are serialised: there is one link.
                         self.wire_free = self.wire_free.max(now) + length;
                         self.in_transfer.insert((self.wire_free, handle));
                         return;
@@ -308,7 +311,7 @@ impl Driver {
         }
     }
 
-    /// Turns a fill into copies that a thread of the program does, from a row of patterns that the driver writes.
+    /// Turns a fill into copies by a thread of the program, from a buffer of repeated patterns that the driver writes.
     fn fill_by_program(
         &mut self,
         handle: u64,
@@ -327,7 +330,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Has a command wait until the copy engine has moved its bytes; says whether that takes time. There is one engine.
+    /// Makes a command wait for the copy engine; returns whether that takes time. All commands share one engine.
     fn in_engine(&mut self, handle: u64, rows: Rect, now: Time) -> bool {
         let length = self.settings.costs.copy(Bytes(rows.size.iter().product()));
         if length > Time::ZERO {
@@ -337,7 +340,7 @@ impl Driver {
         length > Time::ZERO
     }
 
-    /// A command that could not be done: its queue is of no more use.
+    /// Fails a command, and marks its queue as unusable.
     pub(super) fn fail(&mut self, handle: u64, text: &str, now: Time) {
         let Ok(event) = self.events.held(handle) else { return };
         self.say(&format!("{event} failed: {text}"));
@@ -347,7 +350,7 @@ impl Driver {
         self.complete(handle, cl::OUT_OF_RESOURCES.0, now);
     }
 
-    /// The library has done something for the driver.
+    /// Called when the library has performed an action for the driver.
     pub(super) fn finish_work(&mut self, work: Work, now: Time) {
         if let Some(event) = work.event {
             self.ready.push_back((event, now));
@@ -357,7 +360,7 @@ impl Driver {
         }
     }
 
-    /// Ends a command, and with it those that wait for it in vain.
+    /// Completes a command. If it failed, the commands that have it in their wait list fail too.
     pub(super) fn complete(&mut self, handle: u64, status: i32, now: Time) {
         let mut over = VecDeque::from([(handle, status)]);
         while let Some((handle, status)) = over.pop_front() {
@@ -388,14 +391,14 @@ impl Driver {
                 self.unhold_sampler(sampler);
             }
             self.let_go_programs.extend(program);
-            // User events are nobody's command.
+            // The driver holds no reference to user events, which are not commands.
             if queue.is_some() {
                 self.unhold_event(handle);
             }
         }
     }
 
-    /// Notes a new status, its time, and the functions that want to hear of it.
+    /// Sets a status and its time stamp, and queues the callbacks that are due.
     pub(super) fn set_status(&mut self, handle: u64, status: i32, now: Time) {
         let Ok(event) = self.events.held_mut(handle) else { return };
         event.status = status;
@@ -415,7 +418,7 @@ impl Driver {
         }
     }
 
-    /// Lets a thread of the program call one of its functions about an event.
+    /// Queues a callback about an event, for a thread of the program to run.
     pub(super) fn call_back(&mut self, handle: u64, callback: Callback, status: i32) {
         self.events.hold(handle);
         let told = if status < 0 { status } else { callback.when as i32 };
@@ -431,15 +434,15 @@ impl Driver {
     }
 }
 
-/// The copies that fill rows from a place with `longest` bytes of a repeated pattern: a row of a copy is as long as that at most,
-/// and all of them come from the same place.
+/// The copies that fill rows from a buffer at `from` with `longest` bytes of repeated pattern. Each row of a copy has
+/// at most `longest` bytes, and all rows have the same source.
 fn fill_copies(rows: Rect, from: VirtAddr, longest: u64) -> Vec<Rect> {
     let Rect { to, size: [bytes, count, slices], to_pitch, .. } = rows;
     let from_pitch = [0, 0];
     if bytes <= longest {
         return vec![Rect { from, from_pitch, ..rows }];
     }
-    // Of each row the part that consists of whole pieces, a row of copies for each; then what is left of all rows.
+    // First the part of each row that consists of whole pieces, then the remainders of all rows.
     let (whole, rest) = (bytes / longest, bytes % longest);
     let slice = |n: u64| to + Bytes(n * to_pitch[1]);
     let piece = |n: u64| Rect {
@@ -457,7 +460,7 @@ fn fill_copies(rows: Rect, from: VirtAddr, longest: u64) -> Vec<Rect> {
     copies
 }
 
-/// Copies rows, through memory of the host.
+/// Copies rows functionally, through a buffer of the simulator.
 fn copy(guest: &mut dyn GuestMemory, rect: Rect) -> Result<(), Fault> {
     const PIECE: u64 = 1 << 20;
     for (to, from) in rect.rows() {
@@ -478,7 +481,7 @@ fn fill(guest: &mut dyn GuestMemory, pattern: &[u8], rows: Rect) -> Result<(), F
     for (to, _) in rows.rows() {
         let mut done = 0;
         while done < rows.size[0] {
-            // Whole patterns at a time: both sizes are multiples of it, or the row ends here.
+            // Each write starts at a multiple of the pattern's size.
             let count = (bytes.len() as u64).min(rows.size[0] - done);
             guest.write(to + Bytes(done), &bytes[..count as usize])?;
             done += count;

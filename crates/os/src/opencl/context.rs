@@ -12,13 +12,13 @@ use super::{
     error::{Cl, ensure},
 };
 
-/// What belongs together: devices, and everything made for them.
+/// A context: devices, and the objects created for them.
 #[derive(Debug)]
 pub struct Context {
     pub devices: Vec<u64>,
-    /// As the program gave them, with the zero at the end.
+    /// As the program passed them, with the terminating zero.
     properties: Vec<u64>,
-    /// Functions to call at its end, the last one first.
+    /// Destructor callbacks, called in reverse order.
     destructors: Vec<(VirtAddr, u64)>,
 }
 
@@ -95,7 +95,7 @@ impl Driver {
     }
 }
 
-/// The properties of a context: the platform, and whether operations of others are kept apart.
+/// Checks the properties of a context: CL_CONTEXT_PLATFORM, and CL_CONTEXT_INTEROP_USER_SYNC, which has no effect.
 fn context_properties(call: &mut Call) -> Cl<Vec<u64>> {
     let mut list = Vec::new();
     for (name, value) in call.properties(0)? {

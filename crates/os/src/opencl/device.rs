@@ -1,4 +1,4 @@
-//! The platform, its devices, and what they say of themselves.
+//! The platform, its devices, and their properties.
 
 use gcn3::dispatch::{MAX_GROUP, MAX_LDS};
 
@@ -23,16 +23,16 @@ const EXTENSIONS: &str = "cl_khr_global_int32_base_atomics cl_khr_global_int32_e
     cl_khr_int64_extended_atomics cl_khr_byte_addressable_store cl_khr_fp64 cl_khr_fp16 \
     cl_khr_3d_image_writes cl_khr_image2d_from_buffer";
 
-/// Memory that programs may count on.
+/// The global memory size that devices report.
 pub const GLOBAL_BYTES: u64 = 4 << 30;
 pub const LARGEST_BUFFER: u64 = 1 << 30;
-/// Of buffers, and with them of sub-buffers.
+/// The alignment of buffers, and so of sub-buffers.
 pub const BASE_ALIGN: u64 = 128;
 pub const PRINTF_BYTES: u64 = 1 << 20;
-/// Arguments of a kernel, in bytes.
+/// The maximum size of a kernel's arguments in bytes.
 const PARAMETER_BYTES: u64 = 4096;
 
-/// A device: one GPU, or all of them as one.
+/// A device: one GPU, or all GPUs as one.
 #[derive(Clone, Debug)]
 pub struct Device {
     pub handle: u64,
@@ -62,7 +62,7 @@ impl Driver {
         self.devices.iter().find(|device| device.handle == handle).ok_or(cl::INVALID_DEVICE)
     }
 
-    /// The devices of a type; CPUs and the like are not to be had.
+    /// The devices of a type. Only GPUs exist.
     pub(super) fn devices_of_type(&self, kind: u64) -> Cl<Vec<u64>> {
         let known = cl::DEVICE_TYPE_DEFAULT
             | cl::DEVICE_TYPE_CPU
@@ -84,7 +84,7 @@ impl Driver {
     }
 
     pub(super) fn get_platform_info(&mut self, call: &mut Call) -> Cl<Outcome> {
-        // Programs may ask without a platform, and mean the only one.
+        // A null platform stands for the only one.
         ensure(matches!(call.word(0), 0 | PLATFORM), cl::INVALID_PLATFORM)?;
         let value = match u64::from(call.uint(1)) {
             cl::PLATFORM_PROFILE => "FULL_PROFILE",
@@ -104,7 +104,7 @@ impl Driver {
         match self.devices_of_type(call.word(1)) {
             Ok(devices) => call.give_handles(2, &devices),
             Err(code) => {
-                // Programs read the number even then.
+                // Some programs read the count even after this error.
                 if code == cl::DEVICE_NOT_FOUND {
                     call.give_uint(4, 0)?;
                 }
@@ -113,7 +113,7 @@ impl Driver {
         }
     }
 
-    /// Devices are there for good: references to them are not counted.
+    /// Devices are never freed, so references to them are not counted.
     pub(super) fn retain_device(&mut self, call: &mut Call) -> Cl<Outcome> {
         self.device(call.word(0))?;
         DONE
@@ -194,7 +194,7 @@ fn describe(device: &Device, shares_memory: bool, fine_grained: bool, what: u64)
         cl::DEVICE_ERROR_CORRECTION_SUPPORT => flag(false),
         cl::DEVICE_PROFILING_TIMER_RESOLUTION => word(1),
         cl::DEVICE_ENDIAN_LITTLE | cl::DEVICE_AVAILABLE => flag(true),
-        // Pre-built programs work without one, but there is a compiler in principle.
+        // Reported as available even where clang is not installed; programs from binaries work without it.
         cl::DEVICE_COMPILER_AVAILABLE | cl::DEVICE_LINKER_AVAILABLE => flag(true),
         cl::DEVICE_EXECUTION_CAPABILITIES => word(cl::EXEC_KERNEL),
         cl::DEVICE_QUEUE_ON_HOST_PROPERTIES => {

@@ -1,8 +1,8 @@
-//! Memories that GPUs have beside the host's, and the page table of each GPU.
+//! Memories of GPUs apart from the host's, and the page table of each GPU.
 //!
-//! A page's frame in device memory is its *home*: all GPUs that reach it use that one. What belongs to a launch has a frame in the memory
-//! of each GPU that runs it instead, so that no kernel fetches its code from afar. The tables are maps; a machine that walks tables in time
-//! makes its own of what it is told.
+//! A page's frame in device memory is its *home*; all GPUs that can reach it use that frame. The pages of a launch
+//! instead have a frame in the memory of each GPU that runs it, so that no kernel fetches its code from a remote
+//! memory. The tables here are maps; a timed machine that models table walks builds its own tables from them.
 
 use super::gpu::{DeviceMemory, Memories, Page};
 use crate::memory::ZoneFrames;
@@ -14,16 +14,16 @@ use std::{
     sync::Arc,
 };
 
-/// How buffers are spread over the memories of GPUs.
+/// How buffers are distributed over the memories of GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// A buffer is cut into as many ranges as there are GPUs.
+    /// A buffer is split into as many ranges as there are GPUs.
     Ranges,
-    /// Its pages are dealt to GPUs in turn.
+    /// Its pages are distributed round-robin.
     Pages,
-    /// A page lies with the GPU that touches it first.
+    /// A page is placed with the GPU that touches it first.
     FirstTouch,
-    /// In memory that all GPUs have in common.
+    /// In a memory common to all GPUs.
     Shared,
     /// With one GPU.
     Device(usize),
@@ -62,7 +62,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// Memory of the process, by its addresses.
+/// A range of the process's memory.
 pub type Region = (VirtAddr, Bytes);
 
 /// The addresses of the pages of a region.
@@ -76,15 +76,15 @@ pub fn page_of(address: VirtAddr) -> u64 {
     address.0 / PAGE * PAGE
 }
 
-/// The memories of all GPUs, and who reaches what in them.
+/// The memories and page tables of all GPUs.
 #[derive(Debug)]
 pub struct DeviceTables {
     pub memories: Memories,
     pub gpus: usize,
     zones: Vec<ZoneFrames>,
-    /// Bytes in use of memory whose frames follow from their addresses.
+    /// Allocated bytes of a memory whose frames are computed from virtual addresses.
     common: u64,
-    /// By the page's address.
+    /// By page address.
     tables: Vec<BTreeMap<u64, Page>>,
     homes: BTreeMap<u64, PhysAddr>,
 }
@@ -103,7 +103,7 @@ impl DeviceTables {
         self.memories.device != DeviceMemory::Host
     }
 
-    /// The GPUs to which a memory is as near as to this one.
+    /// The GPUs for which this GPU's memory is equally near, this GPU included.
     pub fn neighbours(&self, gpu: usize) -> std::ops::Range<usize> {
         match self.memories.device {
             DeviceMemory::Each { .. } => gpu..gpu + 1,
@@ -111,7 +111,7 @@ impl DeviceTables {
         }
     }
 
-    /// A frame for a page in the memory of a GPU, unless that is full.
+    /// Allocates a frame for a page in the memory of a GPU; none if it is full.
     pub fn take(&mut self, gpu: usize, page: u64) -> Option<PhysAddr> {
         match self.memories.device {
             DeviceMemory::Each { .. } => self.zones[gpu].take(),
@@ -146,7 +146,7 @@ impl DeviceTables {
         self.tables[gpu].get(&page).copied()
     }
 
-    /// All that a GPU can reach.
+    /// All pages that a GPU can reach.
     pub fn all(&self, gpu: usize) -> Arc<Vec<Page>> {
         Arc::new(self.tables[gpu].values().copied().collect())
     }
@@ -155,7 +155,7 @@ impl DeviceTables {
         self.homes.get(&page).copied()
     }
 
-    /// Gives a page a home, which all GPUs that reach it have in their tables.
+    /// Sets the home of a page, and maps it for all GPUs that can reach it.
     pub fn set_home(&mut self, page: u64, frame: PhysAddr) {
         self.homes.insert(page, frame);
         for gpu in 0..self.gpus {
@@ -169,7 +169,7 @@ impl DeviceTables {
         matches!(self.memories.device, DeviceMemory::Each { .. })
     }
 
-    /// Gives all pages of a region that have none a home; false, and nothing done, if there is no room.
+    /// Gives all pages of a region that have no home one. If there is no room, returns false and changes nothing.
     pub fn settle(&mut self, region: Region, spread: Spread) -> bool {
         let pages: Vec<u64> = pages_of(region).collect();
         let mut done = Vec::new();
@@ -195,7 +195,8 @@ impl DeviceTables {
         true
     }
 
-    /// Gives each of these GPUs frames of its own for a region. Gives those that are new; none if there is no room.
+    /// Allocates frames for a region in the memory of each of these GPUs. Returns the new frames; none if there is no
+    /// room.
     pub fn settle_apart(&mut self, region: Region, gpus: &[usize]) -> Option<Vec<PhysPage>> {
         let mut fresh = Vec::new();
         for page in pages_of(region) {
@@ -213,12 +214,12 @@ impl DeviceTables {
         Some(fresh)
     }
 
-    /// Where a page lies for these GPUs, each place once.
+    /// The distinct frames of a page in the tables of these GPUs.
     pub fn places(&self, page: u64, gpus: &[usize]) -> BTreeSet<PhysAddr> {
         gpus.iter().filter_map(|gpu| Some(self.mapped(*gpu, page)?.place)).collect()
     }
 
-    /// Takes a region from all tables and gives its frames back; gives those.
+    /// Removes a region from all tables and frees its frames; returns those frames.
     pub fn release(&mut self, region: Region) -> Vec<PhysAddr> {
         let mut frames = Vec::new();
         for page in pages_of(region) {

@@ -1,4 +1,4 @@
-//! Which function of the driver serves which function of the header.
+//! Maps each OpenCL function to the driver function that implements it.
 
 use super::{
     call::{Call, DONE, Outcome},

@@ -1,8 +1,8 @@
-//! Transfers by an engine of the machine: the driver writes down what is to be moved, and hears when that is done.
+//! Transfers by a DMA engine of the machine: the driver writes a descriptor, and is notified when the transfer is done.
 //!
-//! The program's thread pays for the call and for the descriptor, and goes on. Addresses are translated here, as the first access to
-//! each page would; the engine is told of physical memory only. On machines without such an engine [`command`](super::command) says
-//! who moves bytes.
+//! The program's thread pays for the call and for writing the descriptor, and continues. Addresses are translated here,
+//! with the effects of a first access to each page; the engine gets physical addresses only. On machines without such
+//! an engine [`command`](super::command) decides what moves bytes.
 
 use super::{
     abi::Rect,
@@ -16,7 +16,7 @@ use engine::Time;
 use mem::{Bytes, PAGE, PhysAddr, VirtAddr, Zone};
 use std::collections::{BTreeMap, btree_map::Entry};
 
-/// A transfer that a command waits for.
+/// A transfer in flight, which a command waits for.
 #[derive(Debug)]
 pub struct InTransfer {
     descriptor: VirtAddr,
@@ -24,7 +24,7 @@ pub struct InTransfer {
     pinned: Vec<PhysAddr>,
 }
 
-/// Whose memory an address means.
+/// The memory that an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Host,
@@ -37,14 +37,14 @@ pub struct Sides {
     pub from: Side,
 }
 
-/// Why bytes are not moved.
+/// Why a transfer was not started.
 pub enum NotMoved {
     Refused(String),
     Broken(Broken),
 }
 
 impl Driver {
-    /// Has the engine move bytes for a command.
+    /// Starts a transfer by the engine for a command.
     pub(super) fn start_transfer(
         &mut self,
         event: u64,
@@ -72,7 +72,7 @@ impl Driver {
         self.gpus.transfer(event, transfer, guest, now).map_err(NotMoved::Broken)
     }
 
-    /// The engine has done what a command asked of it.
+    /// Called when the engine has completed a transfer.
     pub(super) fn end_transfer(&mut self, ended: Ended, transfer: InTransfer, guest: &mut dyn GuestMemory) {
         transfer.pinned.into_iter().for_each(|page| guest.unpin(page));
         self.touched.extend(transfer.rows.ranges());
@@ -86,7 +86,7 @@ impl Driver {
 }
 
 impl Driver {
-    /// Finds the pages of a transfer. Gives those that lie in the host's memory, too.
+    /// Finds the pages of a transfer; also returns those that are in the host's memory.
     fn resolve(
         &mut self,
         rows: Rect,
@@ -97,7 +97,7 @@ impl Driver {
     ) -> Result<(Transfer, Vec<PhysAddr>), Fault> {
         let mut pages = BTreeMap::new();
         let bytes = Bytes(rows.size[0]);
-        // Those that are written first: what is read only may lie elsewhere until then.
+        // Written pages first: the write may give a page another frame (copy on write).
         for (to, _) in rows.rows() {
             self.find_pages(&mut pages, guest, sides.to, (to, bytes), true)?;
         }
@@ -124,12 +124,12 @@ impl Driver {
         Ok((transfer, host.collect()))
     }
 
-    /// Whether buffers have homes in memory of devices, which the host's tables do not know.
+    /// Whether buffers have homes in device memory, which the host's page tables don't map.
     fn has_homes(&self) -> bool {
         self.tables.is_split() && self.settings.policy == PolicyKind::Memcpy
     }
 
-    /// Notes where the pages of a range lie; whether they are devices' is part of the key.
+    /// Records the frames of a range's pages; the key includes whether they are the devices'.
     fn find_pages(
         &mut self,
         pages: &mut BTreeMap<(bool, u64), PhysAddr>,
@@ -143,7 +143,7 @@ impl Driver {
         for page in (start.0 / PAGE * PAGE..end).step_by(PAGE as usize) {
             if let Entry::Vacant(entry) = pages.entry((device, page)) {
                 if device && self.tables.home(page).is_none() {
-                    // Nobody has touched it yet.
+                    // A page that has not been touched yet gets a home.
                     self.tables.settle(
                         (VirtAddr(page), Bytes(PAGE)),
                         Spread::Device((page / PAGE) as usize % self.tables.gpus),
@@ -160,7 +160,7 @@ impl Driver {
     }
 }
 
-/// Cuts a range of virtual memory into pieces that lie in one piece on either side, and adds them.
+/// Splits a virtual range into pieces that are physically contiguous on both sides, and appends them.
 pub fn cut(
     pieces: &mut Vec<Piece>,
     size: Bytes,

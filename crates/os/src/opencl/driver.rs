@@ -1,8 +1,8 @@
 //! The driver: its objects, and how it answers the library's traps.
 //!
-//! A call runs when its record first arrives. What is left then is waiting for events, and work that only a thread of
-//! the program can do (copies, calls of its functions): whoever traps does what is ready to be done, whichever call
-//! brought it about.
+//! A call executes when its record first arrives. After that it may wait for events, and the driver may have work that
+//! only a thread of the program can do (copies, callbacks). Each trapping thread is given any work that is ready, no
+//! matter which call caused it.
 
 use std::{
     cell::RefCell,
@@ -51,16 +51,16 @@ use crate::{
 struct Pending {
     function: Option<Function>,
     outcome: Outcome,
-    /// Where the status goes, if it does not go to the result.
+    /// The address for the status; null if the status is the return value.
     status_at: VirtAddr,
     actions: VecDeque<Action>,
-    /// What the library is doing for the driver at the moment.
+    /// The work that the library is currently doing for the driver.
     work: Option<Work>,
-    /// What it may be touching meanwhile.
+    /// Memory that this work may be touching.
     touches: Vec<(VirtAddr, Bytes)>,
 }
 
-/// Room for the description of a transfer, or for a row of patterns: several of the longest.
+/// Space for a transfer descriptor, or for several repetitions of the longest fill pattern.
 pub(super) const DESCRIPTOR: Bytes = Bytes(256);
 
 /// The OpenCL driver of one process.
@@ -77,63 +77,62 @@ pub struct Driver {
     pub(super) kernels: Table<Kernel>,
     pub(super) events: Table<Event>,
     pub(super) svm: Allocations,
-    /// Descriptions of images and samplers in memory.
+    /// Descriptors of images and samplers in memory.
     pub(super) slots: Slots,
-    /// Descriptions of transfers and patterns of fills; and the transfers that are under way, by their events.
+    /// Transfer descriptors and fill patterns, and the transfers in flight by event.
     pub(super) descriptors: Slots,
     pub(super) transfers: BTreeMap<u64, InTransfer>,
     pub(super) gpus: Box<dyn Gpus>,
-    /// Memory of devices, who moves pages there and back if that is done as they are needed, and what is under way for them.
+    /// Device memory; the pager, under a paging policy; and the driver's own transfers and shootdowns in flight.
     pub(super) tables: DeviceTables,
     pub(super) pager: Option<Pager>,
     pub(super) numbered: BTreeMap<u64, Numbered>,
     pub(super) last_number: u64,
-    /// Shared virtual memory that the host has mapped to write, by its base, and how often.
+    /// Shared virtual memory that the host has mapped for writing, by base address, with the number of maps.
     pub(super) svm_written: BTreeMap<u64, u32>,
-    /// Its maps to write, by what was mapped.
+    /// These maps: from the mapped address to the base address.
     pub(super) svm_maps: BTreeMap<u64, u64>,
-    /// Kernels that run, by their events.
+    /// Running kernels by event.
     pub(super) running: BTreeMap<u64, Running>,
-    /// Kernels that have ended and whose text has not come yet from where they printed it.
+    /// Kernels that have ended and whose printed text is still being transferred.
     pub(super) postponed: Vec<Ended>,
     pub(super) arena: Arena,
-    /// What the host may have touched of what kernels reach, since the last one started.
+    /// Memory that kernels can reach and that the host may have touched since the last kernel started.
     pub(super) touched: Vec<(VirtAddr, Bytes)>,
     pub(super) usage: Rc<RefCell<Usage>>,
-    /// The GPUs can't go on.
+    /// Set when the GPUs can't continue.
     pub(super) broken: Option<Broken>,
-    /// Events whose next step can be taken, and since when.
+    /// Events whose next step can execute, with the time since when.
     pub(super) ready: VecDeque<(u64, Time)>,
-    /// Events whose bytes are on the wire, by when they will have arrived.
+    /// Events whose bytes are on the link, by arrival time.
     pub(super) in_transfer: BTreeSet<(Time, u64)>,
     pub(super) wire_free: Time,
-    /// The same of the copy engine.
+    /// When the copy engine becomes free.
     pub(super) engine_free: Time,
-    /// What threads of the program are to do.
+    /// Work for threads of the program.
     pub(super) work: VecDeque<Work>,
     /// Whether a thread of the program serves the driver.
     pub(super) serving: bool,
-    /// Memory objects and programs that commands need no longer.
+    /// Memory objects and programs that commands no longer use.
     pub(super) let_go: Vec<u64>,
     pub(super) let_go_programs: Vec<u64>,
     calls: BTreeMap<u64, Pending>,
-    /// Calls on their way into the driver, and when they get there.
+    /// Calls on their way into the driver, with their arrival times.
     entering: BTreeMap<u64, Time>,
     last_call: u64,
     waiting: BTreeMap<Tid, String>,
 }
 
 impl Driver {
-    /// A driver whose kernels run without time, with settings that go together.
+    /// A driver with functional GPUs, for settings that are known to be consistent.
     pub fn new(settings: Settings) -> Self {
         let gpus = Functional::for_settings(&settings);
         Self::with_gpus(settings, Box::new(gpus))
     }
 
-    /// A driver whose kernels run without time.
+    /// A driver with functional GPUs.
     ///
-    /// # Errors
-    /// If what the settings ask for does not go together.
+    /// # Errors If the settings are inconsistent.
     pub fn without_time(settings: Settings) -> Result<Self, String> {
         let gpus = Functional::for_settings(&settings);
         Self::on(settings, Box::new(gpus))
@@ -141,14 +140,13 @@ impl Driver {
 
     /// A driver of these GPUs.
     ///
-    /// # Errors
-    /// If they can't follow the memory policy; the text says why, and what they can.
+    /// # Errors If they can't implement the memory policy; the text says why, and which policies they support.
     pub fn on(settings: Settings, gpus: Box<dyn Gpus>) -> Result<Self, String> {
         settings.policy.check(&gpus.memories(), settings.gpus.max(1) as usize, settings.spread)?;
         Ok(Self::with_gpus(settings, gpus))
     }
 
-    /// The same for GPUs of which it is known that they can.
+    /// A driver of GPUs that are known to support the policy.
     pub fn with_gpus(settings: Settings, gpus: Box<dyn Gpus>) -> Self {
         let devices = Device::all(&settings);
         let tables = DeviceTables::new(gpus.memories(), settings.gpus.max(1) as usize);
@@ -204,18 +202,18 @@ impl Driver {
         }
     }
 
-    /// Tells the person who runs the simulation something.
+    /// Shows a message to the user of the simulator.
     pub(super) fn say(&self, text: &str) {
         (self.settings.say)(text);
     }
 
-    /// What the GPUs have done so far, to be looked at whenever wanted.
+    /// A live view of the GPUs' activity.
     pub fn usage(&self) -> Rc<RefCell<Usage>> {
         self.usage.clone()
     }
 
-    /// Runs the function of a new call; none if it could not read what has not come yet from a device. A function that fails has
-    /// changed nothing, so it can be run again.
+    /// Executes the function of a new call. None if it needs bytes that are still on their way from a device: a
+    /// function that fails has changed nothing, so it can be executed again.
     fn begin(&mut self, record: &Record, guest: &mut dyn GuestMemory, now: Time) -> Option<Pending> {
         let mut pending = Pending {
             function: Function::by_number(record.function),
@@ -248,7 +246,7 @@ impl Driver {
         Some(pending)
     }
 
-    /// What a call's library is to do next.
+    /// Decides what the library does next for a call.
     fn go_on(
         &mut self,
         record: &Record,
@@ -270,7 +268,7 @@ impl Driver {
             Some(action)
         });
         if let Some(action) = next {
-            // A kernel may start in the midst of it, and another when it is over.
+            // A kernel may start during this copy, and another one after it: record the range at both times.
             if let Action::Copy(rect) = &action {
                 self.touched.extend(rect.ranges());
                 pending.touches.extend(rect.ranges());
@@ -293,7 +291,7 @@ impl Driver {
         }
     }
 
-    /// What a call returns at its end.
+    /// Computes the return value of a call at its end.
     fn end(&mut self, pending: Pending, guest: &mut dyn GuestMemory) -> u64 {
         let failed = pending.outcome.failed.filter(|_| {
             let failed = |event: &u64| self.events.held(*event).is_ok_and(|event| event.status < 0);
@@ -336,7 +334,7 @@ impl Driver {
 
 fn put_status(guest: &mut dyn GuestMemory, at: VirtAddr, status: Code) {
     if at.0 != 0 {
-        // A pointer that leads nowhere gets no status; there is no better place to say so.
+        // A status pointer that is not mapped is ignored: there is no other way to report it.
         let _ = guest.write(at, &status.0.to_le_bytes());
     }
 }
@@ -363,7 +361,7 @@ impl Trap for Driver {
         if token == 0 {
             self.last_call += 1;
             token = self.last_call;
-            // Whoever serves the driver has called long ago.
+            // The serving thread's call pays no latency: it has been waiting in the driver.
             let length = if record.function == SERVE { Time::ZERO } else { self.settings.costs.call };
             self.entering.insert(token, now + length);
         }
@@ -378,7 +376,7 @@ impl Trap for Driver {
             return match self.begin(&record, guest, now) {
                 Some(pending) => self.go_on(&record, token, pending, guest, thread, now),
                 None => {
-                    // A call that the record knows nothing of begins anew.
+                    // A call whose record has no token yet starts over.
                     if record.token != 0 {
                         self.entering.insert(token, now);
                     }

@@ -1,17 +1,17 @@
-//! Errors of OpenCL: numbers that programs test.
+//! OpenCL error codes.
 
 use crate::guest::{Fault, NoRoom};
 
 use super::cl;
 
-/// A status as OpenCL's functions return it: zero or a negative number.
+/// An OpenCL status: zero or a negative number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("OpenCL error {0}")]
 pub struct Code(pub i32);
 
 pub type Cl<T> = Result<T, Code>;
 
-/// A pointer that leads nowhere is no valid value.
+/// A pointer that is not mapped counts as an invalid value.
 impl From<Fault> for Code {
     fn from(_: Fault) -> Self {
         cl::INVALID_VALUE
@@ -24,7 +24,7 @@ impl From<NoRoom> for Code {
     }
 }
 
-/// Fails with `code` unless `right`.
+/// Fails with `code` unless `right` holds.
 pub fn ensure(right: bool, code: Code) -> Cl<()> {
     if right { Ok(()) } else { Err(code) }
 }

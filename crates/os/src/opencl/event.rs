@@ -1,4 +1,4 @@
-//! Events: how far commands have come, and what programs set themselves.
+//! Events: the progress of commands, and user events.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -17,7 +17,7 @@ use super::{
     error::{Cl, Code, ensure},
 };
 
-/// A function of the program that wants to hear of an event.
+/// A function of the program to be called when an event reaches a status.
 #[derive(Clone, Copy, Debug)]
 pub struct Callback {
     /// The status it waits for.
@@ -26,7 +26,7 @@ pub struct Callback {
     pub data: u64,
 }
 
-/// An event, with the command whose progress it tells.
+/// An event, with the command whose progress it tracks.
 #[derive(Debug)]
 pub struct Event {
     pub context: u64,
@@ -36,9 +36,9 @@ pub struct Event {
     /// From QUEUED (3) down to COMPLETE (0), or an error below that.
     pub status: i32,
     pub steps: VecDeque<Step>,
-    /// What it waits for, and whether that is in its wait list.
+    /// Events that it waits for, and whether each comes from its wait list.
     pub waits: BTreeMap<u64, bool>,
-    /// Something in its wait list has failed.
+    /// An event in its wait list has failed.
     pub doomed: bool,
     pub dependents: Vec<u64>,
     /// When it was queued, submitted, started and ended.
@@ -50,7 +50,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Something that is done outside of all queues.
+    /// Work outside all queues.
     pub fn detached(context: u64, steps: VecDeque<Step>, now: Time) -> Self {
         Self {
             context,
@@ -69,7 +69,7 @@ impl Event {
         }
     }
 
-    /// Its work has not begun when it was handed over, but then.
+    /// Corrects the start time: the work did not begin when it was handed over, but at `start`.
     pub fn started(&mut self, start: Time) {
         self.times[2] = self.times[2].max(start);
     }
@@ -135,7 +135,7 @@ impl Driver {
         DONE
     }
 
-    /// An event has come to its end, and so may have what it held.
+    /// Called when an event is freed; releases the objects it held.
     pub(super) fn drop_event(&mut self, event: Event) {
         if let Some(queue) = event.queue {
             self.unhold_queue(queue);
@@ -143,7 +143,7 @@ impl Driver {
         self.unhold_context(event.context);
     }
 
-    /// Hands a command's event to the program, or lets it go.
+    /// Hands a command's event to the program, or releases it if the program does not want it.
     pub(super) fn give_event(&mut self, call: &mut Call, n: usize, event: u64) -> Cl<()> {
         if call.word(n) != 0 {
             return call.give_word(n, event);
@@ -154,7 +154,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Answers when these are over.
+    /// An outcome that returns when these events are complete.
     pub(super) fn until(&mut self, events: Vec<u64>, failed: Option<Code>) -> Outcome {
         for event in &events {
             self.events.hold(*event);

@@ -1,5 +1,5 @@
-//! The GPUs of a run that is [fast-forwarded](crate::forward): kernels run without time until the run switches, and on the
-//! GPUs in time from then on.
+//! The GPUs of a [fast-forwarded](crate::forward) run: kernels run on functional GPUs until the run switches, and on
+//! timed GPUs from then on.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub struct Forwarding {
     functional: Functional,
     timed: Box<dyn Gpus>,
     held: Vec<Held>,
-    /// Kernels that run without time.
+    /// Kernels in flight on the functional GPUs.
     in_flight: BTreeSet<u64>,
 }
 
@@ -50,7 +50,7 @@ impl Forwarding {
 }
 
 impl Gpus for Forwarding {
-    /// As in time, whoever runs it: memory is laid out as if all of the run were in time.
+    /// Plans as for the timed GPUs in either stage, so that the memory layout is that of a run without fast-forwarding.
     fn plan(&self, dispatch: &Dispatch) -> Plan {
         self.timed.plan(dispatch)
     }
@@ -108,7 +108,8 @@ impl Gpus for Forwarding {
         self.timed.memories()
     }
 
-    /// As long as kernels run without time on the process's own memory they need none, and pages that they do not touch stay untouched.
+    /// Functional kernels on the process's own memory need no page lists, so pages that they don't touch stay
+    /// untouched.
     fn needs_pages(&self) -> bool {
         match self.forward.is_in_time() {
             true => self.timed.needs_pages(),

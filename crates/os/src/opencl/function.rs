@@ -1,8 +1,8 @@
-//! The functions of OpenCL, by the numbers that the library gives them.
+//! OpenCL functions by their numbers in the library's interface.
 
 macro_rules! functions {
     ($($name:ident $number:literal)*) => {
-        /// A function of `CL/cl.h`, without its `cl`.
+        /// A function of `CL/cl.h`, without its `cl` prefix.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Function { $($name = $number,)* }
 
@@ -134,17 +134,17 @@ functions! {
     EnqueueTask 114
 }
 
-/// Called by the thread that serves the driver; no function of the header.
+/// The call of the thread that serves the driver; not an OpenCL function.
 pub const SERVE: u32 = 1000;
 
-/// How a function tells the program that something went wrong.
+/// How a function reports an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
-    /// It returns the status.
+    /// Returns the status.
     Status,
-    /// It returns something else, and puts the status where the argument of this number points.
+    /// Returns something else, and writes the status through the pointer argument of this number.
     Through(usize),
-    /// It returns a pointer that is null then, or nothing.
+    /// Returns a pointer, which is null on failure, or nothing.
     Pointer,
 }
 

@@ -1,7 +1,7 @@
-//! The GPUs without time: kernels run a while at a time, on the memory of the process.
+//! Functional GPUs: kernels execute without time, in slices, on the memory of the process.
 //!
-//! Host and kernels can wait for each other here, as on hardware that shares its memory. Where the GPUs have memory of their own, each
-//! has a table of what it reaches, accesses to other pages wait for the driver, and transfers are done at once.
+//! Host and kernels can wait for each other here, as on hardware with shared memory. If the GPUs have memory of their
+//! own, each has a page table, accesses to other pages wait for the driver, and transfers complete at once.
 
 use engine::Time;
 use gcn3::{
@@ -20,44 +20,44 @@ use super::{
 };
 use crate::guest::GuestMemory;
 
-/// Memory of a GPU, if the person who runs the simulation does not say.
+/// The default memory size of a GPU.
 const GPU_MEMORY: Bytes = Bytes(16 << 30);
 
-/// A kernel that runs.
+/// A running kernel.
 #[derive(Debug)]
 struct Running {
     launch: u64,
     start: Time,
     execution: Execution,
-    /// The GPU that runs it, if it is one alone.
+    /// The GPU that runs it, if it runs on a single one.
     gpu: Option<usize>,
-    /// How many run it.
+    /// The number of GPUs that run it.
     gpus: usize,
 }
 
-/// What one GPU reaches. Looked up, never walked.
+/// The pages that one GPU can reach. Never iterated.
 pub type Table = FxHashMap<u64, Page>;
 
-/// All GPUs: in this mode their work is done by one.
+/// All GPUs; functionally, one executor does the work of all.
 #[derive(Debug)]
 pub struct Functional {
     running: Vec<Running>,
-    /// The most instructions that one wavefront may execute.
+    /// The maximum number of instructions per wavefront.
     limit: Option<u64>,
-    /// Whether data races are looked for.
+    /// Whether data races are detected.
     races: bool,
     memories: Memories,
     tables: Vec<Table>,
-    /// Pages of which the driver has been told that a GPU waits for them, and those that it can't have.
+    /// Faults reported to the driver and not yet answered, and pages that the driver has denied.
     told: BTreeSet<(usize, u64)>,
     denied: BTreeSet<(usize, u64)>,
-    /// Transfers and shootdowns that are over, and of which the driver has not heard.
+    /// Completed transfers and shootdowns that the driver has not been told of.
     over: Vec<(u64, Time)>,
-    /// A fault has been answered since kernels ran last.
+    /// Whether a fault has been answered since kernels last ran.
     answered: bool,
 }
 
-/// How long a transfer takes that takes no time: programs ask, and it must be more than nothing.
+/// The duration of a transfer: programs may query it, so it must not be zero.
 const MOMENT: Time = Time::nanos(1);
 
 impl Functional {
@@ -75,7 +75,7 @@ impl Functional {
         }
     }
 
-    /// As a driver's settings ask for them.
+    /// Functional GPUs for a driver's settings.
     pub fn for_settings(settings: &Settings) -> Self {
         let own = settings.policy.needs_device_memory() || settings.gpu_memory.is_some() || settings.spread.is_some();
         let memories = match own {
@@ -177,17 +177,17 @@ impl Gpus for Functional {
         self.over.push((number, Time::ZERO));
     }
 
-    /// What takes no time is over as soon as it has been asked for, and who waited for a page goes on at once.
+    /// Transfers complete as soon as they are requested, and a kernel whose fault was answered continues at once.
     fn next_end(&self) -> Time {
         match self.over.first() {
-            // Kernels have got what they waited for.
+            // A fault has been answered: kernels can continue now.
             _ if self.answered => Time::ZERO,
             Some((_, start)) => *start + MOMENT,
             None => Time::NEVER,
         }
     }
 
-    /// Every kernel under way gets its share of the budget.
+    /// Gives each running kernel an equal share of the budget.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done {
         let share = budget / self.running.len().max(1) as u64;
         let mut done = Done::default();

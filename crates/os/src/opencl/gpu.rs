@@ -1,9 +1,9 @@
-//! What the driver sees of the GPUs: somebody who runs kernels that lie ready in the process's memory.
+//! The driver's interface to the GPUs, which run kernels prepared in the process's memory.
 //!
-//! Two kinds stand behind it. The functional one ([`Functional`](super::functional::Functional)) works on that memory at
-//! once and has no time of its own. A machine in time has memory of its own: it takes over what kernels can reach when one
-//! starts and gives back what the kernel changed when that has ended, in simulated time. Neither `os` nor a program knows
-//! which it is, but for the times.
+//! There are two implementations. The functional one ([`Functional`](super::functional::Functional)) works on that
+//! memory directly and has no time of its own. A timed machine has memory of its own: it takes over what kernels can
+//! reach when a kernel starts, and gives back what the kernel changed at its end, in simulated time. Neither `os` nor a
+//! program can tell them apart, except by the times.
 
 use std::sync::Arc;
 
@@ -17,47 +17,48 @@ use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
 use super::Races;
 use crate::guest::GuestMemory;
 
-/// The memories of a machine, as its driver sees them.
+/// The memories of a machine, from the driver's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memories {
     pub device: DeviceMemory,
-    /// Whether GPUs reach the host's memory.
+    /// Whether GPUs can access the host's memory.
     pub reach_host: bool,
-    /// Whether a GPU reaches the memory of another.
+    /// Whether a GPU can access the memory of another.
     pub reach_peers: bool,
-    /// Whether an access of a GPU to a page that its table does not have waits until the driver has answered.
+    /// Whether an access of a GPU to a page missing in its table waits until the driver has answered.
     pub faults: bool,
-    /// Where memories of GPUs hold copies of the host's: when the host sees what kernels have written.
+    /// If memories of GPUs hold copies of the host's: when the host sees what kernels have written.
     pub copies: Option<Synchronisation>,
 }
 
-/// When the host sees what kernels have written to memories that are levels above its own (`[umh 4.2]`).
+/// When the host sees what kernels have written to memories that cache its own (`[umh 4.2]`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Synchronisation {
-    /// At each kernel's end all of it is flushed to the host's memory.
+    /// At the end of each kernel all its writes are flushed to the host's memory.
     Final,
-    /// What the host accesses is taken out of the memories of GPUs then, page by page.
+    /// When the host accesses a page, the page is taken back from the memories of the GPUs.
     Dynamic,
 }
 
 impl Memories {
-    /// One memory for host and GPUs.
+    /// A single memory for host and GPUs.
     pub const ONE: Self =
         Self { device: DeviceMemory::Host, reach_host: true, reach_peers: true, faults: false, copies: None };
 }
 
-/// Where memory of devices lies.
+/// Where device memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceMemory {
-    /// There is one memory, the host's (APUs).
+    /// In the host's memory, the only one (APUs).
     Host,
-    /// All GPUs have one in common, apart from the host's. A page's frame is the zone's base plus its virtual address.
+    /// In one memory common to all GPUs, apart from the host's. A page's frame is the zone's base plus its virtual
+    /// address.
     Common { size: Bytes },
-    /// Each GPU has its own.
+    /// In a memory of each GPU.
     Each { size: Bytes },
 }
 
-/// A page in the table of a GPU.
+/// An entry of a GPU's page table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     pub at: VirtAddr,
@@ -65,34 +66,36 @@ pub struct Page {
     pub writable: bool,
 }
 
-/// A kernel that is to run, with its arguments and all else it needs in the process's memory.
+/// A kernel ready to run, with its arguments and everything else it needs in the process's memory.
 #[derive(Debug)]
 pub struct Ready {
     pub program: Arc<Program>,
     pub dispatch: Dispatch,
     pub plan: Plan,
     pub places: Places,
-    /// The GPU that runs it; none if its workgroups are dealt to all of them.
+    /// The GPU that runs it; none if its work-groups are distributed over all GPUs.
     pub gpu: Option<usize>,
-    /// How many run it.
+    /// The number of GPUs that run it.
     pub gpus: usize,
-    /// The pages that each GPU which runs it can reach, by address, its scratch memory behind them: for `gpu`, or for all GPUs in
-    /// order. Those with one table have the same list. Empty where [`Gpus::needs_pages`] says so.
+    /// For each GPU that runs it (`gpu`, or all in order): the pages it can reach, by address, followed by its scratch
+    /// memory. GPUs that share a table share the list. Empty unless [`Gpus::needs_pages`].
     pub pages: Vec<Arc<Vec<Page>>>,
-    /// What kernels can reach, beside the scratch memory of this one: whole pages, by address, with a gap between any two.
+    /// The memory that kernels can reach, except this kernel's scratch memory: whole pages, by address, adjacent ranges
+    /// merged.
     pub reach: Vec<(VirtAddr, Bytes)>,
-    /// The pages of it that the host may have touched since the last kernel started: what was new, copied, filled or unmapped, and
-    /// what belongs to the launch. Caches of the host that kernels do not see hold nothing else of importance.
+    /// The pages of `reach` that the host may have touched since the last kernel started: new, copied, filled or
+    /// unmapped ones, and those of the launch. Host caches that are not coherent with the GPUs hold nothing else that
+    /// matters.
     pub touched: Vec<(VirtAddr, Bytes)>,
-    /// The parts of it that the driver may guard from the host.
+    /// The parts of `reach` that the driver may guard against the host.
     pub guarded: Vec<(VirtAddr, Bytes)>,
-    /// Whether it runs only to warm the caches, and is not measured ([`crate::forward`]).
+    /// Whether the kernel only warms the caches and is not measured ([`crate::forward`]).
     pub warm_up: bool,
 }
 
 impl Ready {
-    /// Looks its pages up in the host's table, as the first access to each would, and notes that devices share them. What the program
-    /// has unmapped by itself a kernel can't reach.
+    /// Looks up its pages in the host's tables, with the effects of a first access, and marks them as shared with
+    /// devices. Pages that the program itself has unmapped are left out.
     pub(super) fn use_host_pages(&mut self, guest: &mut dyn GuestMemory) {
         let holds = |at: VirtAddr, (base, size): &(VirtAddr, Bytes)| base.0 < at.0 + PAGE && at.0 < base.0 + size.0;
         let guarded = |at: VirtAddr| self.guarded.iter().any(|region| holds(at, region));
@@ -125,50 +128,50 @@ fn host_page(guest: &mut dyn GuestMemory, page: u64) -> Option<Page> {
     Some(Page { at, place, writable })
 }
 
-/// Bytes that an engine beside the GPUs is to move. Their frames are pinned until its end has been told.
+/// A transfer for an engine outside the GPUs. Its frames are pinned until its end has been reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// To be moved in this order.
+    /// Moved in this order.
     pub pieces: Vec<Piece>,
-    /// What is repeated over each piece instead of what `from` has.
+    /// A pattern to repeat over each piece, instead of bytes from `from`.
     pub pattern: Option<Vec<u8>>,
-    /// Where the engine reads all this, if it has to read that.
+    /// The descriptor that the engine must read, if it reads one.
     pub descriptor: Option<(PhysAddr, Bytes)>,
     pub cause: Cause,
 }
 
 impl Transfer {
-    /// All bytes that it moves.
+    /// The total number of bytes.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.pieces.iter().map(|piece| piece.bytes).sum())
     }
 }
 
-/// Bytes in one piece of physical memory on either side.
+/// A piece that is physically contiguous on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub to: PhysAddr,
-    /// If a pattern is repeated: how far into it this piece begins.
+    /// With a pattern: the offset in the pattern at which this piece begins.
     pub from: PhysAddr,
     pub bytes: u64,
 }
 
-/// What bytes are moved for.
+/// Why bytes are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The program asked for it: read, write, copy, fill, map, unmap.
+    /// The program requested it: read, write, copy, fill, map, unmap.
     Copy,
-    /// Code, arguments and the like before a kernel, and its text after it.
+    /// Code, arguments and the like before a kernel, and its printed text afterwards.
     Launch,
-    /// An access found its page elsewhere.
+    /// An access found its page in another memory.
     Fault,
-    /// The program said where it would need something.
+    /// The program announced where it would need the data.
     Prefetch,
     /// A memory was full.
     Eviction,
-    /// What was changed goes back before anybody has asked for it.
+    /// Changed data is written back before it is requested.
     WriteBack,
-    /// All that kernels may use goes to them before they run, or comes back after them.
+    /// All data that a kernel may use is moved before or after it runs.
     Call,
 }
 
@@ -176,7 +179,7 @@ impl Cause {
     pub const ALL: [Self; 7] =
         [Self::Copy, Self::Launch, Self::Fault, Self::Prefetch, Self::Eviction, Self::WriteBack, Self::Call];
 
-    /// As reports name it.
+    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Copy => "copy",
@@ -190,7 +193,7 @@ impl Cause {
     }
 }
 
-/// An access of a GPU that its table does not allow.
+/// A page fault of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceFault {
     pub gpu: usize,
@@ -199,46 +202,46 @@ pub struct DeviceFault {
     pub write: bool,
 }
 
-/// A kernel, a transfer or a shootdown that has ended.
+/// A completed kernel, transfer or shootdown.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The number it was started with.
+    /// The number passed when it was started.
     pub launch: u64,
-    /// When its GPU or the engine took it up, and when the last of it was done.
+    /// When its GPU or engine started it, and when all of it was done.
     pub start: Time,
     pub end: Time,
-    /// What the kernel did wrong.
+    /// The error of a failed kernel.
     pub error: Option<String>,
 }
 
-/// What was done in a while.
+/// What was done in a slice of work.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// Wavefront instructions, where those are counted one by one.
+    /// Executed wavefront instructions, if they are counted individually.
     pub instructions: u64,
-    /// In the order of their ends.
+    /// In order of completion.
     pub ended: Vec<Ended>,
-    /// Accesses that wait for an answer ([`Gpus::resolve`]); each page once for each GPU, until it has been answered.
+    /// Faults that wait for an answer ([`Gpus::resolve`]); each page is reported once per GPU until it is answered.
     pub faults: Vec<DeviceFault>,
-    /// Why they can't go on, if a kernel that had waited to be started shows it.
+    /// Why the GPUs can't continue, if starting a held-back kernel has failed.
     pub broken: Option<Broken>,
-    /// Data races of the kernels among them, where they are looked for.
+    /// Data races of the ended kernels, if they are detected.
     pub races: Races,
 }
 
-/// The GPUs can't go on, and with them the simulation: they are stuck, a check failed, somebody interrupted them.
+/// The GPUs, and so the simulation, can't continue: a deadlock, a failed check, or an interrupt by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(pub String);
 
 /// All GPUs of a machine.
 pub trait Gpus {
-    /// How a launch is cut up, which says how much scratch memory it needs.
+    /// Plans how a launch is split up, which determines its scratch memory.
     fn plan(&self, dispatch: &Dispatch) -> Plan;
 
-    /// Starts a kernel at `now`; `launch` is the number by which its end is told.
+    /// Starts a kernel at `now`; `launch` identifies it when its end is reported.
     fn start(&mut self, launch: u64, kernel: Ready, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken>;
 
-    /// Goes on for about `budget` instructions, and tells what has ended by `now`.
+    /// Works for about `budget` instructions; returns what has ended by `now`.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done;
 
     /// The memories of the machine.
@@ -246,7 +249,7 @@ pub trait Gpus {
         Memories::ONE
     }
 
-    /// Whether [`Ready::pages`] is looked at; if not, kernels run on `reach` of the process's own memory.
+    /// Whether [`Ready::pages`] is used; if not, kernels access `reach` in the process's own memory.
     fn needs_pages(&self) -> bool {
         true
     }
@@ -256,7 +259,7 @@ pub trait Gpus {
         false
     }
 
-    /// Has the engine move bytes; `number` is that by which the end is told. Only if there is one.
+    /// Starts a transfer by the engine; `number` identifies it when its end is reported. Only if there is an engine.
     fn transfer(
         &mut self,
         number: u64,
@@ -268,36 +271,36 @@ pub trait Gpus {
         unreachable!("these GPUs have no engine beside them")
     }
 
-    /// Answers a [fault](DeviceFault): with the page as the GPU's table has it now, or with why the kernel can't go on. Only
-    /// if there are faults.
+    /// Answers a [fault](DeviceFault): with the page as it now is in the GPU's table, or with the reason why the kernel
+    /// can't continue. Only if GPUs can fault.
     fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {
         let _ = (gpu, page, answer);
         unreachable!("these GPUs do not fault")
     }
 
-    /// Has GPUs forget pages: their TLBs the translations, their caches the lines, after what was changed has been written
-    /// back. Its end is told by `number`; from then on an access to these pages faults. Only if there are faults.
+    /// Invalidates pages in GPUs: translations in TLBs, and lines in caches after dirty ones have been written back.
+    /// The end is reported by `number`; from then on an access to these pages faults. Only if GPUs can fault.
     fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[(VirtAddr, Bytes)]) {
         let _ = (number, gpus, ranges);
         unreachable!("these GPUs do not fault")
     }
 
-    /// Has memories of GPUs give up what they hold of these frames of the host, after what was changed has been written back. Its end is told
-    /// by `number`. Only where they hold [copies](Memories::copies).
+    /// Makes memories of GPUs write back and drop their copies of these host frames. The end is reported by `number`.
+    /// Only if they hold [copies](Memories::copies).
     fn take_back(&mut self, number: u64, frames: &[PhysAddr]) {
         let _ = (number, frames);
         unreachable!("memories of these GPUs hold no copies")
     }
 
-    /// Whether an access whose fault has been answered is made before its page can be taken away again.
+    /// Whether an access whose fault has been answered is performed before its page can be taken away again.
     fn keeps_answers(&self) -> bool {
         false
     }
 
-    /// Whether host and kernels see what the other writes while a kernel runs: fine-grained shared virtual memory.
+    /// Whether host and kernels see each other's writes while a kernel runs (fine-grained shared virtual memory).
     fn is_fine_grained(&self) -> bool;
 
-    /// Whether kernels run of which nobody can say when they end.
+    /// Whether kernels are running whose end is not known in advance.
     fn is_busy(&self) -> bool {
         false
     }

@@ -1,8 +1,8 @@
-//! What to write instead where clang refuses a kernel that other compilers of OpenCL C accept.
+//! Hints for kernels that clang rejects although other OpenCL C compilers accept them.
 
-/// A complaint of clang's, and the fix for it.
+/// An error message of clang, and how to fix its cause.
 struct Hint {
-    /// All of these are in one line of the log.
+    /// The hint applies if one line of the log contains all of these.
     words: &'static [&'static str],
     fix: &'static str,
 }
@@ -20,7 +20,7 @@ const HINTS: [Hint; 4] = [
     Hint { words: &["unknown type name 'atomic_"], fix: NEW_ATOMICS },
 ];
 
-/// A build log with what would help behind it, each fix once.
+/// Appends the applicable hints to a build log, each once.
 pub fn with_hints(mut log: String) -> String {
     let applies = |hint: &&Hint| log.lines().any(|line| hint.words.iter().all(|words| line.contains(words)));
     let mut fixes: Vec<&str> = HINTS.iter().filter(applies).map(|hint| hint.fix).collect();

@@ -1,8 +1,8 @@
-//! Images: their kinds and sizes, and how they are described to kernels.
+//! Images: their types, sizes and descriptors.
 //!
-//! Texels lie in rows and rows in slices, without tiling. The description is what the hardware's image instructions take (eight
-//! words; for an image over a buffer the four of a buffer), with the words behind it in which AMD's device libraries look up
-//! format and width.
+//! Texels are stored in rows and rows in slices, without tiling. The descriptor is what the hardware's image
+//! instructions take (eight words; four for an image over a buffer), followed by the words in which AMD's device
+//! libraries look up format and width.
 
 use mem::{Bytes, VirtAddr};
 
@@ -18,30 +18,30 @@ use super::{
     policy::{Brought, Layout, Placement},
 };
 
-/// The widest and the highest image of up to two dimensions.
+/// The maximum width and height of an image of up to two dimensions.
 pub const MAX_SIDE: u64 = 16384;
-/// The most texels along each side of a three-dimensional image, and the most layers of an array.
+/// The maximum side of a three-dimensional image, and the maximum number of layers of an array.
 pub const MAX_DEPTH: u64 = 2048;
-/// The most texels of an image over a buffer.
+/// The maximum number of texels of an image over a buffer.
 pub const MAX_BUFFER: u64 = LARGEST_BUFFER / 16;
-/// The texels of an image start at a multiple of this.
+/// The alignment of an image's first texel.
 const ALIGN: u64 = 256;
 
-/// What makes a memory object an image.
+/// The image attributes of a memory object.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
-    /// `CL_MEM_OBJECT_IMAGE1D` or another.
+    /// `CL_MEM_OBJECT_IMAGE1D` or another image type.
     pub kind: u64,
     pub format: Format,
-    /// Texels along each coordinate of a region: layers follow the coordinates that the images of an array have.
+    /// Texels along each coordinate of a region; the layers of an array come after the coordinates of its images.
     pub size: [u64; 3],
-    /// Bytes from one row to the next and from one slice to the next, in the device's memory.
+    /// Bytes between rows and between slices, in device memory.
     pub pitch: [u64; 2],
-    /// The same in the memory that the program brought.
+    /// Bytes between rows and between slices, in memory that the program provided.
     pub host_pitch: [u64; 2],
-    /// The buffer whose memory it is.
+    /// The buffer that provides its memory.
     pub buffer: Option<u64>,
-    /// Where its description lies.
+    /// The address of its descriptor.
     pub description: VirtAddr,
 }
 
@@ -50,12 +50,12 @@ impl Image {
         self.format.texel
     }
 
-    /// Where a texel lies in the device's memory, and how rows and slices follow from there.
+    /// The layout in device memory, starting at a texel.
     pub fn layout(&self, origin: [u64; 3]) -> Layout {
         self.layout_with(origin, self.pitch)
     }
 
-    /// The same in the program's memory.
+    /// The layout in the program's memory, starting at a texel.
     pub fn host_layout(&self, origin: [u64; 3]) -> Layout {
         self.layout_with(origin, self.host_pitch)
     }
@@ -64,17 +64,17 @@ impl Image {
         Layout { offset: origin[0] * self.texel() + origin[1] * pitch[0] + origin[2] * pitch[1], pitch }
     }
 
-    /// The bytes of a region: of a row, rows, slices.
+    /// A region in bytes per row, rows, slices.
     pub fn bytes(&self, region: [u64; 3]) -> [u64; 3] {
         [region[0] * self.texel(), region[1], region[2]]
     }
 
-    /// Whether programs give and get a distance between slices, or between layers.
+    /// Whether programs pass and query a slice pitch (three-dimensional images and arrays).
     pub fn has_slices(&self) -> bool {
         has_slices(self.kind)
     }
 
-    /// Those distances, row and slice, as programs know them: the rows of an array of lines are its layers.
+    /// Row and slice pitch in the form that programs see: the rows of a one-dimensional array are its layers.
     pub fn told_pitch(&self, pitch: [u64; 2]) -> [u64; 2] {
         match self.kind {
             cl::MEM_OBJECT_IMAGE1D_ARRAY => [pitch[0], pitch[0]],
@@ -83,7 +83,7 @@ impl Image {
         }
     }
 
-    /// A region must lie in the image.
+    /// Checks that a region lies inside the image.
     pub fn check_region(&self, origin: [u64; 3], region: [u64; 3]) -> Cl<()> {
         let inside = |axis: usize| origin[axis].checked_add(region[axis]).is_some_and(|end| end <= self.size[axis]);
         ensure(!region.contains(&0) && (0..3).all(inside), cl::INVALID_VALUE)
@@ -94,21 +94,21 @@ fn has_slices(kind: u64) -> bool {
     matches!(kind, cl::MEM_OBJECT_IMAGE3D | cl::MEM_OBJECT_IMAGE1D_ARRAY | cl::MEM_OBJECT_IMAGE2D_ARRAY)
 }
 
-/// What a program wants an image to be.
+/// The image that a program requests.
 struct Wanted {
     kind: u64,
-    /// As regions count them.
+    /// In the order of region coordinates.
     size: [u64; 3],
-    /// Bytes from one row to the next, and from one slice to the next; 0: as close as can be.
+    /// Row pitch and slice pitch in bytes; 0: tightly packed.
     pitch: [u64; 2],
     buffer: u64,
     host: u64,
-    /// What is answered if the sizes make no sense.
+    /// The error code for invalid sizes.
     wrong_size: Code,
 }
 
 impl Wanted {
-    /// Distances between rows and slices in memory that the program brings.
+    /// Row pitch and slice pitch in memory that the program provides.
     fn host_pitch(&self, texel: u64) -> Cl<[u64; 2]> {
         let [width, rows, _] = self.size;
         let line = width * texel;
@@ -146,7 +146,7 @@ impl Driver {
         let bytes = call.bytes(descriptor, 72).map_err(|_| cl::INVALID_IMAGE_DESCRIPTOR)?;
         let word = |n: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[8 * n + k]));
         let (kind, width, height, depth, layers) = (word(0) & 0xffff_ffff, word(1), word(2), word(3), word(4));
-        // No levels of detail and no samples.
+        // Mip levels and multi-sampling are not supported.
         ensure(word(7) == 0, cl::INVALID_IMAGE_DESCRIPTOR)?;
         let size = match kind {
             cl::MEM_OBJECT_IMAGE1D | cl::MEM_OBJECT_IMAGE1D_BUFFER => [width, 1, 1],
@@ -161,7 +161,7 @@ impl Driver {
         self.make_image(call, flags, format, wanted)
     }
 
-    /// `clCreateImage2D` and `clCreateImage3D` of version 1.1: sizes and pitches are arguments.
+    /// `clCreateImage2D` and `clCreateImage3D` of OpenCL 1.1, which take sizes and pitches as arguments.
     pub(super) fn create_image_of_old(&mut self, call: &mut Call, kind: u64) -> Cl<Outcome> {
         self.contexts.get(call.word(0))?;
         let (size, pitch, host) = match kind {
@@ -187,20 +187,20 @@ impl Driver {
         }
     }
 
-    /// An image with memory of its own.
+    /// Creates an image with memory of its own.
     fn make_own_image(&mut self, call: &mut Call, flags: u64, format: Format, wanted: &Wanted) -> Cl<Outcome> {
         let Wanted { kind, size, host, wrong_size, .. } = *wanted;
         check_flags(flags, host)?;
         ensure(kind != cl::MEM_OBJECT_IMAGE1D_BUFFER, cl::INVALID_IMAGE_DESCRIPTOR)?;
         ensure(host != 0 || wanted.pitch == [0, 0], wrong_size)?;
         let host_pitch = wanted.host_pitch(format.texel)?;
-        // Rows are as far apart as the program's, unless that is more than a descriptor can say; slices have no gaps between them.
+        // The row pitch is the program's, unless a descriptor can't express it; slices are packed tightly.
         let far = host_pitch[0] / format.texel > MAX_SIDE;
         let row = if far { size[0] * format.texel } else { host_pitch[0] };
         let pitch = [row, row * size[1]];
         let bytes = pitch[1].checked_mul(size[2]).filter(|bytes| *bytes <= LARGEST_BUFFER);
         let bytes = bytes.ok_or(cl::INVALID_IMAGE_SIZE)?;
-        // Memory of the program with another layout is copied whatever the policy.
+        // Program memory with a different layout is copied under every policy.
         let alike = pitch[0] == host_pitch[0] && (size[2] == 1 || pitch[1] == host_pitch[1]);
         let brought = match flags & cl::MEM_USE_HOST_PTR != 0 && host.is_multiple_of(ALIGN) && alike {
             true => Brought::Used(VirtAddr(host)),
@@ -210,7 +210,7 @@ impl Driver {
         self.settle_buffer(&placement, call.word(0), call.guest)?;
         let mut actions = Vec::new();
         if host != 0 && placement.device.0 != host {
-            // The last row ends with its last texel: what lies behind is not the program's to give.
+            // The copy ends with the last texel: bytes beyond it may not belong to the program.
             let size = [size[0] * format.texel, size[1], size[2]];
             let (to, from) = (placement.device, VirtAddr(host));
             actions.push(Action::Copy(Rect { to, from, size, to_pitch: pitch, from_pitch: host_pitch }));
@@ -225,7 +225,7 @@ impl Driver {
         Ok(Outcome { word, ..self.fill_in(call.word(0), actions, call.now) })
     }
 
-    /// An image whose texels are the bytes of a buffer: a line, or rows.
+    /// Creates an image over the bytes of a buffer, one- or two-dimensional.
     fn make_image_of_buffer(&mut self, call: &mut Call, flags: u64, format: Format, wanted: &Wanted) -> Cl<Outcome> {
         let Wanted { kind, size, buffer, host, wrong_size, .. } = *wanted;
         let context = call.word(0);
@@ -239,7 +239,7 @@ impl Driver {
         let bytes = pitch[1];
         ensure(bytes <= whole.size, wrong_size)?;
         let placement = Placement { size: Bytes(bytes), owned: false, ..whole.placement };
-        // A descriptor gives the address of rows in units of 256 bytes.
+        // A descriptor stores the address of an image with rows in units of 256 bytes.
         let aligned = kind == cl::MEM_OBJECT_IMAGE1D_BUFFER || placement.device.0.is_multiple_of(ALIGN);
         ensure(aligned, cl::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
         let mut memory = MemObject::new(context, flags, bytes, whole.host_pointer, placement);
@@ -301,7 +301,7 @@ impl Driver {
     }
 }
 
-/// The words that describe an image at `base` to kernels.
+/// The descriptor of an image at `base`.
 fn describe(image: &Image, base: VirtAddr) -> [u32; 12] {
     let Image { kind, format, size: [width, second, third], pitch, .. } = *image;
     let [sx, sy, sz, sw] = format.selects;
@@ -315,7 +315,7 @@ fn describe(image: &Image, base: VirtAddr) -> [u32; 12] {
             selects | format.number << 12 | format.data << 15,
         ]);
     } else {
-        // The hardware's kind, height, depth and layers.
+        // The hardware's image type, height, depth and layers.
         let (shape, height, depth, layers) = match kind {
             cl::MEM_OBJECT_IMAGE1D => (8, 1, 1, 1),
             cl::MEM_OBJECT_IMAGE3D => (10, second, third, 1),

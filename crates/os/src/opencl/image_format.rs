@@ -1,22 +1,23 @@
-//! Formats of texels: the channels an image has, and how each is stored.
+//! Image formats: the channels of a texel, and how each is stored.
 //!
-//! All that OpenCL 1.2 requires (5.3.2.1), for images of every kind, and those that hardware has besides and programs ask for.
+//! All formats that OpenCL 1.2 requires (5.3.2.1), for every image type, and further ones that the hardware supports
+//! and programs use.
 
 use super::{call::uint, cl};
 
-/// How texels are stored.
+/// The storage format of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     order: u64,
     kind: u64,
     /// Bytes of a texel.
     pub texel: u64,
-    /// The hardware's data and number format.
+    /// The hardware's data format and number format.
     pub data: u32,
     pub number: u32,
-    /// Which component each of red, green, blue and alpha comes from.
+    /// The stored component that each of red, green, blue and alpha is read from.
     pub selects: [u32; 4],
-    /// The device libraries' numbers of type and order.
+    /// The channel type and order as numbered by the device libraries.
     pub library: [u32; 2],
 }
 
@@ -27,7 +28,7 @@ const Y: u32 = 5;
 const Z: u32 = 6;
 const W: u32 = 7;
 
-/// Orders: components, selects, the libraries' number.
+/// Channel orders: components, selects, number in the device libraries.
 const ORDERS: [(u64, usize, [u32; 4], u32); 9] = [
     (cl::R, 1, [X, ZERO, ZERO, ONE], 1),
     (cl::A, 1, [ZERO, ZERO, ZERO, X], 0),
@@ -40,7 +41,7 @@ const ORDERS: [(u64, usize, [u32; 4], u32); 9] = [
     (cl::ARGB, 4, [Y, Z, W, X], 10),
 ];
 
-/// Types: bytes of a component, the hardware's number format, the libraries' number.
+/// Channel types: bytes per component, the hardware's number format, number in the device libraries.
 const TYPES: [(u64, u64, u32, u32); 12] = [
     (cl::SNORM_INT8, 1, 1, 0),
     (cl::SNORM_INT16, 2, 1, 1),
@@ -86,16 +87,16 @@ impl Format {
         ORDERS.into_iter().flat_map(|order| TYPES.into_iter().filter_map(move |kind| Format::new(order.0, kind.0)))
     }
 
-    /// As programs name it.
+    /// The `cl_image_format` structure.
     pub fn bytes(&self) -> Vec<u8> {
         [uint(self.order as u32), uint(self.kind as u32)].concat()
     }
 
-    /// The bytes of a texel of a colour: four floats, or four integers, as the program gives them.
+    /// Encodes a colour as a texel. The colour is four floats or four integers, as the program passes them.
     pub fn pack(&self, colour: [u32; 4]) -> Vec<u8> {
         let bytes = (self.texel / (4 - self.missing()) as u64) as usize;
         let components = (0..4 - self.missing()).map(|n| {
-            // The colour that this component is read as.
+            // The colour channel that reads this component.
             let place = self.selects.iter().position(|select| *select == X + n as u32).unwrap_or(n);
             let (value, float) = (colour[place], f32::from_bits(colour[place]));
             let bits = 8 * bytes as u32;
@@ -116,7 +117,7 @@ impl Format {
         components.collect::<Vec<_>>().concat()
     }
 
-    /// How many of four components are not stored.
+    /// The number of the four components that are not stored.
     fn missing(&self) -> usize {
         4 - ORDERS.iter().find(|row| row.0 == self.order).map_or(4, |row| row.1)
     }

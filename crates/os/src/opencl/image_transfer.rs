@@ -1,4 +1,4 @@
-//! Commands that move texels: read, write, copy, fill and map of images.
+//! Commands that transfer texels: read, write, copy, fill and map of images.
 
 use mem::Bytes;
 
@@ -16,7 +16,7 @@ use super::{
 };
 
 impl Driver {
-    /// An image of the context of a queue.
+    /// Looks up an image, which must belong to the queue's context.
     fn image_for(&self, context: u64, handle: u64) -> Cl<(&MemObject, Image)> {
         let memory = self.memories.get(handle)?;
         let image = memory.image.ok_or(cl::INVALID_MEM_OBJECT)?;
@@ -171,7 +171,7 @@ impl Driver {
     }
 }
 
-/// Distances of rows and slices in the program's memory, as a read or write gives them: 0 means as close as can be.
+/// Row pitch and slice pitch in the program's memory, as passed to a read or write; 0 means tightly packed.
 fn host_pitch(image: &Image, region: [u64; 3], [row, slice]: [u64; 2]) -> Cl<[u64; 2]> {
     let line = region[0] * image.texel();
     ensure(row == 0 || row >= line, cl::INVALID_VALUE)?;

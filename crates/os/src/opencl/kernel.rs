@@ -13,11 +13,11 @@ use super::{
     error::{Cl, ensure},
 };
 
-/// An argument as it was set.
+/// The value of a kernel argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Bytes(Vec<u8>),
-    /// A buffer, or none.
+    /// A buffer; 0 for a null pointer.
     Buffer(u64),
     Svm(VirtAddr),
     Local(u32),
@@ -35,12 +35,12 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The work-group size that its source requires.
+    /// The work-group size that the source requires; zeros if it requires none.
     fn required(&self) -> [u64; 3] {
         self.code.required_group.map_or([0; 3], |size| size.map(u64::from))
     }
 
-    /// Local memory: its own, and that of its arguments so far.
+    /// Local memory in bytes: the kernel's own, and that of its arguments set so far.
     fn local_bytes(&self) -> u64 {
         let of = |value: &Option<Value>| if let Some(Value::Local(size)) = value { u64::from(*size) } else { 0 };
         u64::from(self.code.lds_size) + self.values.iter().map(of).sum::<u64>()
@@ -108,7 +108,7 @@ impl Driver {
             ArgumentKind::DynamicLds => {
                 ensure(place.0 == 0, cl::INVALID_ARG_VALUE)?;
                 ensure(size > 0, cl::INVALID_ARG_SIZE)?;
-                // More than there is fails when the kernel is enqueued.
+                // A size that is too large is rejected when the kernel is enqueued.
                 Value::Local(size.min(u32::MAX.into()) as u32)
             }
             ArgumentKind::Value => {
@@ -165,7 +165,7 @@ impl Driver {
         DONE
     }
 
-    /// Kernels reach all shared virtual memory anyway: there is nothing to note.
+    /// Checks its arguments only: kernels can reach all shared virtual memory in any case.
     pub(super) fn set_kernel_exec_info(&mut self, call: &mut Call) -> Cl<Outcome> {
         self.kernels.get(call.word(0))?;
         let (size, place) = (call.word(2), call.pointer(3));
@@ -180,7 +180,7 @@ impl Driver {
             }
             cl::KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => {
                 ensure(size == 4, cl::INVALID_VALUE)?;
-                // Memory that nobody allocated for sharing is not promised to be shared.
+                // Fine-grained sharing of memory that `clSVMAlloc` did not allocate is not supported.
                 let wanted = call.guest.read_u32(place)? != 0;
                 ensure(!wanted, cl::INVALID_OPERATION)?;
                 DONE
@@ -243,7 +243,7 @@ impl Driver {
         call.info(3, &value)
     }
 
-    /// The largest work-group of a kernel: a program that came as source can be compiled for any.
+    /// The largest work-group of a kernel. A program with source can be recompiled for any size.
     fn largest_group(&self, kernel: &Kernel) -> u32 {
         let source = self.programs.held(kernel.program).is_ok_and(|program| program.has_source());
         let compiled = kernel.code.max_group.unwrap_or(MAX_GROUP);
@@ -262,7 +262,7 @@ impl Driver {
             cl::KERNEL_LOCAL_MEM_SIZE => word(kernel.local_bytes()),
             cl::KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => word(64),
             cl::KERNEL_PRIVATE_MEM_SIZE => word(kernel.code.private_size.into()),
-            // Only for kernels that are built in.
+            // Only valid for built-in kernels.
             cl::KERNEL_GLOBAL_WORK_SIZE => return Err(cl::INVALID_VALUE),
             _ => return Err(cl::INVALID_VALUE),
         };
@@ -296,7 +296,7 @@ impl Driver {
         call.info(5, &value)
     }
 
-    /// The arguments of a kernel as a launch takes them, and the memory objects and samplers among them.
+    /// The arguments of a kernel for a launch, and the memory objects and samplers among them.
     pub(super) fn launch_arguments(&self, kernel: &Kernel) -> Cl<(Vec<ArgumentValue>, Vec<u64>, Vec<u64>)> {
         let (mut memories, mut samplers) = (Vec::new(), Vec::new());
         let mut values = Vec::new();

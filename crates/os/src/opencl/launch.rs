@@ -1,4 +1,4 @@
-//! Kernels on their way through the driver: what they need is put into memory, the GPUs run them, and it is taken away.
+//! Kernel launches: the driver writes what a kernel needs to memory, the GPUs run it, and the driver frees that memory.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -23,20 +23,20 @@ use super::{
 };
 use crate::guest::GuestMemory;
 
-/// A kernel that is to run.
+/// A kernel launch.
 #[derive(Debug)]
 pub struct Launch {
     pub program: Arc<Program>,
-    /// What its `printf`s print; empty if it has none.
+    /// The format strings of its `printf` calls; empty if it has none.
     pub formats: Arc<Vec<String>>,
     pub dispatch: Dispatch,
-    /// The GPU that runs it, if it is one alone.
+    /// The GPU that runs it, if it runs on a single one.
     pub gpu: Option<usize>,
-    /// What it may use, where that is moved to it.
+    /// Memory that it may use, for policies that move memory before kernels.
     pub bound: Vec<Region>,
 }
 
-/// A kernel that runs: what is to be looked at and taken away when it has ended.
+/// A running kernel: what to inspect and to free when it has ended.
 #[derive(Debug, Default)]
 pub struct Running {
     formats: Arc<Vec<String>>,
@@ -45,34 +45,34 @@ pub struct Running {
     scratch: Option<Scratch>,
     gpu: Option<usize>,
     bound: Vec<Region>,
-    /// Its text has come to the host.
+    /// Whether its printed text has been transferred to the host.
     pub pulled: bool,
 }
 
-/// Scratch memory of a kernel that runs.
+/// Scratch memory of a running kernel.
 #[derive(Clone, Copy, Debug)]
 struct Scratch {
     region: Region,
-    /// Mapped for this launch, so that the CPU's caches may hold zeros of it.
+    /// Whether it was mapped for this launch, so that the CPU's caches may hold zeros of it.
     is_new: bool,
 }
 
-/// Where what belongs to launches lies.
+/// Memory for launches.
 ///
-/// Arguments and the like lie on pages that no launch had before, so that no cache of a GPU can hold what was there. Scratch memory is kept
-/// from launch to launch, as drivers do: each wavefront that the GPUs can hold has its share of it, and memory that is mapped
-/// anew has to be cleared. What a kernel finds there is undefined.
+/// Arguments and the like are placed on pages that no launch has used before, so that no GPU cache holds stale
+/// contents. Scratch memory is reused by later launches, as real drivers do. It has a share for each wavefront that the
+/// GPUs can hold, and newly mapped scratch memory must be cleared. Its contents at the start of a kernel are undefined.
 #[derive(Debug, Default)]
 pub struct Arena {
     next: u64,
     end: u64,
-    /// Scratch memory that no kernel uses at the moment.
+    /// Scratch memory that no kernel is using.
     scratch: Vec<Region>,
-    /// Scratch memory that was too small, and that is to be taken away.
+    /// Scratch memory that was too small, to be freed.
     dropped: Vec<Region>,
 }
 
-/// How much is asked for at a time. Only what is in use takes up memory.
+/// The size of each mapping. Only touched pages take up memory.
 const ARENA: u64 = 64 << 20;
 
 impl Arena {
@@ -87,7 +87,8 @@ impl Arena {
         Ok(taken)
     }
 
-    /// The smallest scratch memory that is large enough. If there is none, what is too small goes, and another is mapped.
+    /// Takes the smallest scratch memory that is large enough. If there is none, discards all free ones and maps a new
+    /// one.
     fn take_scratch(&mut self, guest: &mut dyn GuestMemory, size: Bytes) -> Result<Scratch, String> {
         let large_enough = self.scratch.iter().enumerate().filter(|(_, (_, held))| *held >= size);
         if let Some((at, _)) = large_enough.min_by_key(|(_, (_, held))| *held) {
@@ -110,7 +111,7 @@ impl Parts {
         Ok(address)
     }
 
-    /// Places for arguments, packet and queue, which lie together in the arena.
+    /// Allocates arguments, packet and queue together in the arena.
     fn place(
         &mut self,
         guest: &mut dyn GuestMemory,
@@ -125,14 +126,14 @@ impl Parts {
     }
 }
 
-/// Why a kernel does not run.
+/// Why a kernel was not started.
 pub enum NotStarted {
-    /// There is no room for what it needs.
+    /// There is not enough memory for it.
     Refused(String),
     Broken(Broken),
 }
 
-/// Puts what a kernel needs into memory; beside the GPUs, how many of them run it.
+/// Writes what a kernel needs to memory. `gpus`: the GPUs, and how many of them run it.
 fn place(
     launch: Launch,
     gpus: (&dyn Gpus, usize),
@@ -155,7 +156,7 @@ fn place(
     let [kernarg, packet, queue, scratch] = plan.part_sizes(&dispatch);
     let [kernarg, packet, queue] = running.parts.place(guest, arena, [kernarg, packet, queue])?;
     let scratch = match Bytes(scratch.0.next_multiple_of(PAGE)) {
-        // A kernel that has no scratch memory still has an address for it, where nothing is.
+        // A kernel without scratch memory still gets a valid address for it.
         Bytes(0) => running.parts.map(guest, Bytes(PAGE))?,
         size => running.scratch.insert(arena.take_scratch(guest, size)?).region.0,
     };
@@ -193,7 +194,7 @@ impl Driver {
         }
     }
 
-    /// Takes away what a kernel needed; scratch memory is kept.
+    /// Frees what a kernel needed; scratch memory is kept for later launches.
     fn release(&mut self, running: Running, guest: &mut dyn GuestMemory) {
         for region in running.parts.0 {
             self.free_now(region, guest);
@@ -204,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// Brings what belongs to a launch into the memory of the GPUs that run it; then it starts.
+    /// Transfers the pages of a launch to the memory of the GPUs that run it, and starts the kernel afterwards.
     fn push(
         &mut self,
         event: u64,
@@ -231,7 +232,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Finds frames for what belongs to a launch; gives the pages that are to be brought there.
+    /// Allocates device frames for the pages of a launch; returns the pages to transfer.
     fn place_launch(
         &mut self,
         ready: &Ready,
@@ -242,7 +243,7 @@ impl Driver {
         let mut pushed = Vec::new();
         for &region in &running.parts.0 {
             if region.0 == running.printf && running.printf.0 != 0 {
-                // All GPUs print to one buffer, of which the head is the host's to write.
+                // All GPUs print to one buffer, whose header the host writes.
                 self.tables.settle(region, Spread::Device(gpus[0])).then_some(())?;
                 pushed.push(region.0.0);
             } else if region.0 != ready.places.scratch {
@@ -255,7 +256,7 @@ impl Driver {
         }
         for segment in &ready.program.image.segments {
             let region = (segment.address, Bytes(segment.bytes.len() as u64));
-            // Variables of a program are one for all GPUs.
+            // Global variables of a program have one copy for all GPUs.
             if segment.writable {
                 pushed.extend(pages_of(region).filter(|page| self.tables.home(*page).is_none()));
                 self.tables.settle(region, Spread::Device(gpus[0])).then_some(())?;
@@ -277,7 +278,7 @@ impl Driver {
         Some(pushed)
     }
 
-    /// Has GPUs use the host's frames of all buffers.
+    /// Maps the host's frames of all buffers into the tables of GPUs.
     fn map_host_memory(&mut self, gpus: &[usize], guest: &mut dyn GuestMemory) {
         let buffers = self.memories.all().map(|memory| (memory.placement.device, memory.placement.size));
         for page in buffers.chain(self.svm.all()).flat_map(pages_of).collect::<Vec<u64>>() {
@@ -294,7 +295,7 @@ impl Driver {
         }
     }
 
-    /// All that a kernel needs is where it needs it.
+    /// Starts a kernel after its pages have been transferred.
     pub(super) fn start_pushed(&mut self, event: u64, mut ready: Ready, guest: &mut dyn GuestMemory, now: Time) {
         ready.pages = self.pages_for(ready.gpu);
         if let Err(broken) = self.gpus.start(event, ready, guest, now) {
@@ -302,7 +303,7 @@ impl Driver {
         }
     }
 
-    /// Puts what a kernel needs into memory, and hands it to the GPUs.
+    /// Writes what a kernel needs to memory, and starts it or the transfers that must precede it.
     pub(super) fn start_kernel(
         &mut self,
         event: u64,
@@ -327,7 +328,7 @@ impl Driver {
         let touched = std::mem::take(&mut self.touched).into_iter();
         let cleared = running.scratch.filter(|scratch| scratch.is_new).map(|scratch| scratch.region);
         let parts = running.parts.0.iter().copied().chain(cleared);
-        // Of buffers, the pager has noticed what the host touched.
+        // The pager tracks the host's accesses to buffers, so those are left out.
         let copies = self.takes_back();
         let touched = touched.filter(|(base, _)| !(copies && self.knows(VirtAddr(base.0 / PAGE * PAGE))));
         ready.touched = whole_pages(touched.chain(self.slots.all()).chain(parts));
@@ -354,15 +355,15 @@ impl Driver {
             usage.groups[gpu] += groups;
             return;
         }
-        // Workgroup n goes to GPU n modulo their number.
+        // Work-group n goes to GPU n modulo the number of GPUs.
         let gpus = usage.groups.len() as u64;
         for (n, dealt) in usage.groups.iter_mut().enumerate() {
             *dealt += (groups + gpus - 1 - n as u64) / gpus;
         }
     }
 
-    /// The memory that a kernel can reach: buffers, shared virtual memory, code, and what belongs to the launch but for its
-    /// scratch memory.
+    /// The memory that a kernel can reach: buffers, shared virtual memory, code, and the launch's own memory except
+    /// scratch.
     fn reach(&self, parts: &Parts, scratch: VirtAddr) -> Vec<(VirtAddr, Bytes)> {
         let parts = parts.0.iter().copied().filter(|(base, _)| *base != scratch);
         let buffers = self.memories.all().map(|memory| (memory.placement.device, memory.placement.size));
@@ -371,8 +372,8 @@ impl Driver {
         whole_pages(all)
     }
 
-    /// Lets the GPUs go on for about `budget` instructions; gives the instructions executed, and whether anything has ended or waits for
-    /// the driver.
+    /// Lets the GPUs execute about `budget` instructions; returns the instructions executed, and whether anything has
+    /// ended or waits for the driver.
     pub(super) fn run_kernels(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> (u64, bool) {
         let done = self.gpus.work(guest, now, budget);
         let mut usage = self.usage.borrow_mut();
@@ -400,7 +401,7 @@ impl Driver {
         (done.instructions, answers)
     }
 
-    /// Has the text of a kernel come from its GPUs to the host.
+    /// Transfers a kernel's printed text from its GPUs to the host.
     fn pull(&mut self, ended: Ended, guest: &mut dyn GuestMemory, now: Time) {
         let Some(running) = self.running.get(&ended.launch) else { return };
         let mut pairs = Vec::new();
@@ -428,7 +429,7 @@ impl Driver {
         if text.is_err() && guest.is_waiting() {
             return self.postponed.push(ended);
         }
-        // A buffer that the program has taken away holds no text.
+        // If the program has unmapped the buffer, there is no text.
         let text = text.unwrap_or_default();
         let Ended { launch: event, start, end, error } = ended;
         let mut bound = Vec::new();
@@ -451,7 +452,7 @@ impl Driver {
         }
     }
 
-    /// Lets the program print what its kernel printed.
+    /// Makes the program print what its kernel printed.
     fn print(&mut self, event: u64, text: &[u8], guest: &mut dyn GuestMemory) {
         let size = Bytes(text.len() as u64);
         let Ok(address) = guest.map_anonymous(size) else {
@@ -466,7 +467,7 @@ impl Driver {
     }
 }
 
-/// The pages of all regions, those that touch or overlap as one.
+/// The pages of all regions, with adjacent and overlapping ranges merged.
 fn whole_pages(regions: impl Iterator<Item = (VirtAddr, Bytes)>) -> Vec<(VirtAddr, Bytes)> {
     let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
     for (address, size) in regions.filter(|(_, size)| size.0 > 0) {

@@ -1,4 +1,4 @@
-//! Memory objects: buffers, parts of buffers, and what images share with them.
+//! Memory objects: buffers, sub-buffers, and what they have in common with images.
 
 use engine::Time;
 use mem::{Bytes, VirtAddr};
@@ -24,14 +24,14 @@ pub struct MemObject {
     pub context: u64,
     pub flags: u64,
     pub size: u64,
-    /// As the program gave it.
+    /// As passed by the program.
     pub host_pointer: u64,
     pub placement: Placement,
-    /// The buffer of which this is a part, and where it starts there.
+    /// The buffer of which this is a part, and the offset in it.
     pub parent: Option<(u64, u64)>,
     pub image: Option<Image>,
     pub mappings: Vec<Mapping>,
-    /// Functions to call at its end, the last one first.
+    /// Destructor callbacks, called in reverse order.
     destructors: Vec<(VirtAddr, u64)>,
     properties: Vec<u64>,
 }
@@ -40,7 +40,7 @@ const KERNEL_ACCESS: u64 = cl::MEM_READ_WRITE | cl::MEM_WRITE_ONLY | cl::MEM_REA
 const HOST_MEMORY: u64 = cl::MEM_USE_HOST_PTR | cl::MEM_ALLOC_HOST_PTR | cl::MEM_COPY_HOST_PTR;
 const HOST_ACCESS: u64 = cl::MEM_HOST_WRITE_ONLY | cl::MEM_HOST_READ_ONLY | cl::MEM_HOST_NO_ACCESS;
 
-/// Checks the flags of a new object; `host_pointer` must be given exactly if they speak of one.
+/// Checks the flags of a new object; `host_pointer` must be non-null exactly if the flags need one.
 pub fn check_flags(flags: u64, host_pointer: u64) -> Cl<()> {
     let one = |bits: u64| (flags & bits).count_ones() <= 1;
     ensure(flags & !(KERNEL_ACCESS | HOST_MEMORY | HOST_ACCESS) == 0, cl::INVALID_VALUE)?;
@@ -51,8 +51,8 @@ pub fn check_flags(flags: u64, host_pointer: u64) -> Cl<()> {
     ensure(wants == (host_pointer != 0), cl::INVALID_HOST_PTR)
 }
 
-/// The flags of an object that is a part of `parent`: it may not be accessed in more ways than the whole, and what is not said is
-/// as there.
+/// The flags of an object that is a part of `parent`: they may not allow more than the parent's, and default to the
+/// parent's.
 pub fn inherited_flags(parent: &MemObject, mut flags: u64) -> Cl<u64> {
     ensure(flags & HOST_MEMORY == 0, cl::INVALID_VALUE)?;
     let narrows = |whole: u64, refused: u64| parent.flags & whole == 0 || flags & refused == 0;
@@ -71,7 +71,7 @@ pub fn inherited_flags(parent: &MemObject, mut flags: u64) -> Cl<u64> {
     Ok(flags | parent.flags & HOST_MEMORY)
 }
 
-/// The flags as they are reported: read and write unless something else was said.
+/// The flags as queries report them: read-write by default.
 pub fn full_flags(flags: u64) -> u64 {
     if flags & KERNEL_ACCESS == 0 { flags | cl::MEM_READ_WRITE } else { flags }
 }
@@ -92,12 +92,12 @@ impl MemObject {
         }
     }
 
-    /// Its type, as queries tell it.
+    /// The object type for queries.
     pub fn kind(&self) -> u64 {
         self.image.as_ref().map_or(cl::MEM_OBJECT_BUFFER, |image| image.kind)
     }
 
-    /// A range of a buffer must lie in it.
+    /// Checks that a range lies inside a buffer.
     pub fn check_range(&self, offset: u64, size: u64) -> Cl<()> {
         let inside = offset.checked_add(size).is_some_and(|end| end <= self.size);
         ensure(inside, cl::INVALID_VALUE)
@@ -115,7 +115,7 @@ impl Driver {
         self.make_buffer(call, 2, properties)
     }
 
-    /// Makes a buffer of the arguments flags, size and host pointer from `first` on.
+    /// Creates a buffer; the arguments from `first` on are flags, size and host pointer.
     fn make_buffer(&mut self, call: &mut Call, first: usize, properties: Vec<u64>) -> Cl<Outcome> {
         let (context, flags, size, host_pointer) =
             (call.word(0), call.word(first), call.word(first + 1), call.word(first + 2));
@@ -125,7 +125,7 @@ impl Driver {
         ensure(size > 0 && size <= LARGEST_BUFFER, cl::INVALID_BUFFER_SIZE)?;
         let host = VirtAddr(host_pointer);
         let (placement, actions) = match self.svm.find(host) {
-            // A buffer over shared virtual memory is that memory.
+            // A buffer over shared virtual memory uses that memory itself.
             Some(allocation) if flags & cl::MEM_USE_HOST_PTR != 0 => {
                 ensure(size <= allocation.left(host), cl::INVALID_BUFFER_SIZE)?;
                 let placement = Placement { size: Bytes(size), device: host, owned: false, host: Some(host) };
@@ -154,7 +154,7 @@ impl Driver {
         Ok(Outcome { word: self.memories.insert(buffer), ..outcome })
     }
 
-    /// Finds frames for a new buffer, where devices have memory of their own.
+    /// Allocates frames for a new buffer, if devices have memory of their own.
     pub(super) fn settle_buffer(&mut self, placement: &Placement, context: u64, guest: &mut dyn GuestMemory) -> Cl<()> {
         let region = (placement.device, placement.size);
         let settled = self.settle_region(region, context, guest);
@@ -180,7 +180,7 @@ impl Driver {
         }
     }
 
-    /// Has a new buffer filled with what the program brings: by the program, or by the engine before the call returns.
+    /// Copies the program's initial contents to a new buffer: by the program, or by the engine before the call returns.
     pub(super) fn fill_in(&mut self, context: u64, actions: Vec<Action>, now: Time) -> Outcome {
         let by_engine = self.tables.is_split() && self.settings.policy == PolicyKind::Memcpy;
         if !by_engine || actions.is_empty() {
@@ -193,7 +193,7 @@ impl Driver {
         self.contexts.hold(context);
         let event = self.events.insert(Event::detached(context, steps.collect(), now));
         let outcome = self.until(vec![event], Some(cl::INVALID_HOST_PTR));
-        // The program never hears of it.
+        // The program never sees this event.
         if let Ok(Some(event)) = self.events.release(event) {
             self.drop_event(event);
         }

@@ -1,17 +1,17 @@
 //! The OpenCL driver.
 //!
 //! A program is linked with `libOpenCL.a` (`sdk/`), whose functions trap into the driver with a reserved system call.
-//! The driver keeps contexts, queues, memory, programs, kernels and events, follows the standard's rules about them, and
-//! runs kernels on the GPU over the process's own memory. What needs a processor's instructions (copies, calls of the
-//! program's functions) it hands back to the library, which does it in the program's code.
+//! The driver manages contexts, queues, memory, programs, kernels and events, enforces the standard's rules about them,
+//! and runs kernels on the GPU over the process's own memory. Work that needs CPU instructions (copies, callbacks into
+//! the program) is handed back to the library, which does it in the program's code.
 //!
-//! How a call flows: [`driver`](Driver) reads the record, `dispatch` picks the function, the function checks and answers
-//! or enqueues; `command` takes commands step by step; `launch` hands kernels to the [GPUs](gpu::Gpus), which get on
-//! whenever whoever drives the process calls [`Trap::work`](crate::guest::Trap::work). The memory policy says what map, unmap, read, write and
-//! launch do.
+//! The flow of a call: [`driver`](Driver) reads the record, and `dispatch` selects the function, which checks its
+//! arguments and answers or enqueues a command. `command` executes commands step by step. `launch` hands kernels to the
+//! [GPUs](gpu::Gpus), which run during calls of [`Trap::work`](crate::guest::Trap::work). The memory policy determines
+//! what map, unmap, read, write and launch do.
 //!
-//! The program is not trusted: handles are numbers that are looked up, pointers are read through the guest's own
-//! memory, and wrong use gets the error code that the standard names.
+//! The program is not trusted: handles are numbers that are looked up, pointers are accessed with the guest's own
+//! rights, and incorrect use gets the error code that the standard specifies.
 
 mod abi;
 mod call;
@@ -63,32 +63,32 @@ use crate::compiler;
 use engine::{Monitor, Time};
 use mem::Bytes;
 
-/// How the driver is set up.
+/// The driver's configuration.
 pub struct Settings {
     pub gpus: u32,
-    /// One device for each GPU, instead of one whose work-groups are dealt to all of them.
+    /// Whether each GPU is a device of its own; otherwise one device distributes its work-groups over all GPUs.
     pub device_per_gpu: bool,
-    /// Compute units of a GPU.
+    /// Compute units per GPU.
     pub compute_units: u32,
     pub policy: PolicyKind,
-    /// How buffers are spread over memories of GPUs; none: in ranges, or with the device that a context names first.
+    /// How buffers are distributed over memories of GPUs; none: in ranges, or with the first device of the context.
     pub spread: Option<Spread>,
-    /// Sizes of `adsm-rolling`.
+    /// Block sizes of `adsm-rolling`.
     pub blocks: Blocks,
-    /// Memory of each GPU without time; none: they use the process's own, unless the policy needs them to have their own.
+    /// Memory of each functional GPU; none: they use the process's memory, unless the policy needs device memory.
     pub gpu_memory: Option<Bytes>,
-    /// For tests: copies that are not valid are overwritten, and a transfer or a shootdown (the first after so many) is forgotten.
+    /// For tests: whether invalid copies are overwritten, and a transfer or shootdown to omit (after this many).
     pub poison: bool,
     pub forget: Option<(Forgotten, u64)>,
     pub compiler: compiler::Settings,
     pub costs: Costs,
-    /// The most instructions that one wavefront may execute.
+    /// The maximum number of instructions per wavefront.
     pub kernel_limit: Option<u64>,
-    /// Whether data races of kernels are looked for, where these run without time.
+    /// Whether data races are detected in functional kernels.
     pub races: bool,
-    /// Tells the person who runs the simulation something.
+    /// Shows a message to the user of the simulator.
     pub say: Box<dyn Fn(&str)>,
-    /// Told of kernels; ends builds.
+    /// Receives the progress of kernels; stopping it aborts builds.
     pub monitor: Monitor,
 }
 
@@ -121,34 +121,34 @@ impl Settings {
     }
 }
 
-/// What the host's side of a machine takes beside its instructions. By default nothing.
+/// Host-side costs of a machine besides its instructions; zero by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// Each call of a function of OpenCL.
+    /// Each call of an OpenCL function.
     pub call: Time,
-    /// An access of the host to a page that the policy guards, until the driver knows what to do: the signal, or the entry into the
-    /// kernel, and the change of rights. Beside that, each step of the search for the object or block.
+    /// Handling a fault of the host on a guarded page: the signal or the kernel entry, and the change of rights. In
+    /// addition, `search` for each step of the search for the object or block.
     pub fault: Time,
     pub search: Time,
-    /// How much goes between host and device memory in a second; none: as much as you like.
+    /// Bytes per second between host and device memory; none: unlimited.
     pub bandwidth: Option<Bytes>,
-    /// How much the GPU's copy engine copies or fills within device memory in a second; none: there is no such engine, and a
-    /// thread of the program does it.
+    /// Bytes per second that the GPU's copy engine copies or fills within device memory; none: there is no such engine,
+    /// and a thread of the program does it.
     pub copy_engine: Option<Bytes>,
 }
 
 impl Costs {
-    /// How long it takes to answer a fault of the host, where the place is found among so many pieces by halving.
+    /// The time to handle a fault of the host, including a binary search among `pieces` pieces.
     fn fault(&self, pieces: u64) -> Time {
         Time(self.fault.0 + self.search.0 * u64::from(pieces.max(1).next_power_of_two().ilog2()))
     }
 
-    /// How long so many bytes take on the wire.
+    /// The time of a transfer over the link.
     fn transfer(&self, size: Bytes) -> Time {
         length(size, self.bandwidth)
     }
 
-    /// How long it takes to copy or fill so many bytes.
+    /// The time of a copy or fill by the copy engine.
     fn copy(&self, size: Bytes) -> Time {
         length(size, self.copy_engine)
     }
@@ -160,7 +160,7 @@ fn length(size: Bytes, rate: Option<Bytes>) -> Time {
     Time(rate.map_or(0, |rate| u64::try_from(length(rate)).unwrap_or(u64::MAX / 4)))
 }
 
-/// What the GPUs have done.
+/// The GPUs' activity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub kernels: u64,
@@ -168,32 +168,32 @@ pub struct Usage {
     pub instructions: u64,
     /// Work-groups, by GPU.
     pub groups: Vec<u64>,
-    /// Data races, if they were looked for.
+    /// Data races, if they were detected.
     pub races: Races,
-    /// What became of pages.
+    /// Page movements and faults.
     pub paged: Paged,
 }
 
-/// What was moved between memories, and why.
+/// Data moved between memories, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paged {
     /// Bytes, by [cause](gpu::Cause).
     pub moved: [u64; gpu::Cause::ALL.len()],
-    /// Accesses of the host that the driver had to answer, and of GPUs.
+    /// Page faults of the host, and of GPUs.
     pub host_faults: u64,
     pub device_faults: u64,
-    /// What answering those of the host took, without waiting for bytes.
+    /// The time spent on handling faults of the host, without waiting for data.
     pub fault_time: Time,
-    /// Pages that went to another memory because somebody accessed them or was about to.
+    /// Pages moved to another memory because of an access or a prefetch.
     pub migrations: u64,
-    /// Pages that went to and fro.
+    /// Pages that moved back and forth repeatedly.
     pub thrashed: u64,
-    /// Pages that had to go because a memory was full.
+    /// Pages evicted because a memory was full.
     pub evictions: u64,
 }
 
 impl Paged {
-    /// Bytes that were moved, by the names of their causes; those that moved none are left out.
+    /// Bytes moved by cause; causes without bytes are left out.
     pub fn by_cause(&self) -> impl Iterator<Item = (&'static str, u64)> {
         gpu::Cause::ALL
             .iter()
@@ -203,17 +203,17 @@ impl Paged {
     }
 }
 
-/// Data races of kernels.
+/// Data races in kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Races {
-    /// The first few, told.
+    /// Descriptions of the first few.
     pub first: Vec<String>,
-    /// How many accesses were at odds with an earlier one.
+    /// The number of accesses that conflicted with an earlier one.
     pub count: u64,
 }
 
 impl Races {
-    /// Races of which `first` is kept.
+    /// The maximum length of `first`.
     const MOST: usize = 8;
 
     pub(crate) fn add(&mut self, (first, count): (&[String], u64)) {

@@ -1,4 +1,4 @@
-//! Enqueuing kernels: sizes, offsets, work-groups.
+//! Enqueuing kernels: global sizes, offsets and work-group sizes.
 
 use gcn3::{
     dispatch::{Dispatch, DispatchError, MAX_GROUP},
@@ -15,7 +15,7 @@ use super::{
     launch::Launch,
 };
 
-/// The work-group that is chosen when the program leaves it open is not larger.
+/// The maximum work-group size that the driver chooses if the program leaves it open.
 const CHOSEN: u64 = 256;
 
 /// The sizes of a launch.
@@ -113,7 +113,7 @@ impl Driver {
         self.enqueue_and_answer(call, call.word(0), waits, command, event_at, false)
     }
 
-    /// The code for a launch that the GPU can't do, and a line that says why.
+    /// The error code for a launch that the GPU can't execute; also tells the user why.
     fn refused(&self, error: &DispatchError) -> Code {
         let code = match error {
             DispatchError::Size { .. } | DispatchError::GroupTooLarge { .. } | DispatchError::GroupRequired { .. } => {
@@ -131,13 +131,13 @@ impl Driver {
     }
 }
 
-/// Checks the work-group that the program gave.
+/// Checks the work-group size that the program gave.
 fn check_group(kernel: &Kernel, grid: [u64; 3], group: [u64; 3]) -> Cl<[u64; 3]> {
     ensure(!group.contains(&0), cl::INVALID_WORK_GROUP_SIZE)?;
     ensure(group.iter().all(|size| *size <= MAX_GROUP.into()), cl::INVALID_WORK_ITEM_SIZE)?;
     ensure(group.iter().product::<u64>() <= MAX_GROUP.into(), cl::INVALID_WORK_GROUP_SIZE)?;
     let even = grid.iter().zip(&group).all(|(all, size)| all.is_multiple_of(*size));
-    // From version 5 on, a code object says whether it was compiled for groups that differ in size.
+    // From version 5 on, a code object says whether it was compiled for work-groups of different sizes.
     let uniform = kernel.code.uniform_groups || kernel.code.version < Version::V5;
     ensure(even || !uniform, cl::INVALID_WORK_GROUP_SIZE)?;
     let required = kernel.code.required_group.map(|size| size.map(u64::from));
@@ -145,7 +145,7 @@ fn check_group(kernel: &Kernel, grid: [u64; 3], group: [u64; 3]) -> Cl<[u64; 3]>
     Ok(group)
 }
 
-/// Chooses a work-group: as large as divides the grid, the first axis first.
+/// Chooses a work-group size that divides the grid, as large as possible, the first axis first.
 fn choose_group(kernel: &Kernel, grid: [u64; 3]) -> Cl<[u64; 3]> {
     if let Some(required) = kernel.code.required_group {
         return check_group(kernel, grid, required.map(u64::from));

@@ -1,4 +1,4 @@
-//! Transfers and shootdowns that the driver orders on its own account, by numbers that no command has.
+//! Transfers and shootdowns that the driver starts for its own purposes, identified by numbers that no command has.
 
 use super::{
     driver::Driver,
@@ -8,21 +8,21 @@ use crate::guest::GuestMemory;
 use engine::Time;
 use mem::{Bytes, PAGE, PhysAddr, Zone};
 
-/// Numbers of the driver's own begin here; those below are events.
+/// The driver's own numbers start here; smaller ones are events.
 const OWN: u64 = 1 << 63;
 
-/// What goes on when something has ended.
+/// How to continue when an operation has ended.
 #[derive(Debug)]
 pub enum After {
-    /// The job of the pager.
+    /// Continue the pager's current job.
     Job,
-    /// A kernel is started, for what it needs is where it needs it.
+    /// Start a kernel, whose data has arrived.
     Start { event: u64, ready: Box<Ready> },
-    /// A kernel's end, whose text is with the host now.
+    /// Finish an ended kernel, whose printed text has arrived at the host.
     Pulled(Ended),
 }
 
-/// Something that is under way by its number.
+/// An operation in flight.
 #[derive(Debug)]
 pub struct Numbered {
     after: After,
@@ -36,8 +36,8 @@ impl Driver {
         self.last_number
     }
 
-    /// Moves whole pages, each to the first frame from the second. Gives the number by which the end is told; none if there is nothing
-    /// to move, or nothing can be moved any more.
+    /// Transfers whole pages; each pair is destination and source. Returns the number of the operation; none if there
+    /// is nothing to transfer, or the GPUs can't continue.
     pub(super) fn transfer_pages(
         &mut self,
         pairs: &[(PhysAddr, PhysAddr)],
@@ -71,7 +71,7 @@ impl Driver {
         self.usage.borrow_mut().paged.moved[transfer.cause as usize] += transfer.bytes().0;
     }
 
-    /// Something of the driver's own has ended.
+    /// Called when one of the driver's own operations has ended.
     pub(super) fn end_numbered(&mut self, ended: Ended, guest: &mut dyn GuestMemory, now: Time) {
         let Some(Numbered { after, pinned }) = self.numbered.remove(&ended.launch) else { return };
         pinned.into_iter().for_each(|frame| guest.unpin(frame));
@@ -88,7 +88,7 @@ impl Driver {
     }
 }
 
-/// Whether a number is the driver's own.
+/// Whether a number belongs to the driver's own operations.
 pub fn is_own(number: u64) -> bool {
     number >= OWN
 }

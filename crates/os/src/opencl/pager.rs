@@ -1,8 +1,9 @@
-//! Pages that are where they are needed: the driver does what a [policy](super::policy::Paging) asks for, one job after the other.
+//! The pager: moves pages on demand. The driver executes what a [policy](super::policy::Paging) decides, one job after
+//! another.
 //!
-//! A job begins when no other is under way, so that the policy finds all pages at rest. It may have to wait: a fault of the host for the
-//! kernels that use the page, and all that comes behind for it. Kernels that run do not wait for jobs, unless they fault, and only under
-//! a policy that never lets the host wait for kernels.
+//! A job begins when no other is in progress, so the policy sees no page in flight. A host fault may have to wait for
+//! the kernels that use the page, and later jobs wait behind it. Running kernels don't wait for jobs, except when they
+//! fault, which happens only under a policy that never makes the host wait for kernels.
 
 use super::{
     command::Step,
@@ -18,15 +19,15 @@ use engine::Time;
 use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Something that pages are moved for.
+/// A reason to move pages.
 #[derive(Debug)]
 pub enum Job {
-    /// A kernel will use these regions.
+    /// A kernel is about to start.
     Call {
         event: u64,
         launch: Box<Launch>,
     },
-    /// It has, and its command goes on after that.
+    /// A kernel has ended; its command continues after the job.
     Return {
         event: u64,
         bound: Vec<Region>,
@@ -37,7 +38,7 @@ pub enum Job {
         write: bool,
     },
     Device(DeviceFault),
-    /// Memory is taken away, of which memories of GPUs may hold copies.
+    /// Memory is to be freed of which memories of GPUs may hold copies.
     Free(Region),
     Migrate {
         event: u64,
@@ -47,7 +48,7 @@ pub enum Job {
     },
 }
 
-/// A job under way: what is left to do, and which command goes on after it.
+/// The job in progress: its remaining actions, and what continues after it.
 #[derive(Debug, Default)]
 struct Current {
     acts: VecDeque<Act>,
@@ -64,7 +65,7 @@ enum Then {
         event: u64,
         end: Option<Time>,
     },
-    /// The host goes on: its access to this page is made again.
+    /// The host repeats its access to this page.
     Host {
         page: u64,
         write: bool,
@@ -76,21 +77,22 @@ pub struct Pager {
     pub policy: Box<dyn Paging>,
     jobs: VecDeque<Job>,
     current: Option<Current>,
-    /// The number by which the end of a transfer or shootdown of the current job will be told.
+    /// The number of the current job's transfer or shootdown in flight.
     awaited: Option<u64>,
-    /// Faults of the host that are among the jobs, or served by the current one.
+    /// Faults of the host that are queued as jobs or being served.
     faults: BTreeSet<(u64, bool)>,
-    /// Faults of the host on their way into the driver, and when they get there.
+    /// Faults of the host on their way into the driver, with their arrival times.
     entering: BTreeMap<(u64, bool), Time>,
-    /// Memory that the program has given up while a job was under way.
+    /// Memory that the program freed while a job was in progress.
     limbo: Vec<Region>,
-    /// GPUs must run before the next fault is served: or what one has got is taken away before it was of use.
+    /// Whether GPUs must run before the next fault is served, so that a page is not taken away before its fault has
+    /// been of use.
     yields: bool,
-    /// Until then no fault of a GPU is served: so long the host may use what it has got.
+    /// Until then no fault of a GPU is served, so that the host can use the page it got.
     host_until: Time,
 }
 
-/// How long the host may use a page that it has got before a GPU can take it away again.
+/// How long the host may use a page before a GPU can take it away again.
 const HOST_TURN: Time = Time::micros(1);
 
 impl Pager {
@@ -108,7 +110,7 @@ impl Pager {
         }
     }
 
-    /// When something can be done that is not done now only because it is too early.
+    /// When the next job can start, if it is only delayed.
     pub fn next_event(&self) -> Time {
         match self.jobs.front() {
             Some(Job::Device(_)) if self.current.is_none() => self.host_until,
@@ -116,24 +118,24 @@ impl Pager {
         }
     }
 
-    /// Whether nothing is to be done.
+    /// Whether there is no job.
     pub fn is_idle(&self) -> bool {
         self.current.is_none() && self.jobs.is_empty()
     }
 
-    /// GPUs have run.
+    /// Called when GPUs have run.
     pub fn gpus_ran(&mut self) {
         self.yields = false;
     }
 }
 
 impl Driver {
-    /// Whether pages are where they are needed.
+    /// Whether the policy moves pages on demand.
     pub(super) fn is_paged(&self) -> bool {
         self.pager.is_some()
     }
 
-    /// Whether memories of GPUs hold copies of the host's.
+    /// Whether memories of GPUs hold copies of host memory.
     pub(super) fn takes_back(&self) -> bool {
         self.pager.as_ref().is_some_and(|pager| pager.policy.takes_back())
     }
@@ -144,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Memory that host and devices will use.
+    /// Adds memory that host and devices will use.
     pub(super) fn page_region(&mut self, region: Region, guest: &mut dyn GuestMemory) -> super::error::Cl<()> {
         let Some(mut pager) = self.pager.take() else { return Ok(()) };
         let added = self.ask(|world| pager.policy.add(region, world));
@@ -155,7 +157,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes memory of buffers away, now or when the job under way is over.
+    /// Frees memory of buffers, now or after the current job.
     pub(super) fn free_region(&mut self, region: Region, guest: &mut dyn GuestMemory) {
         if let Some(pager) = &mut self.pager {
             if pager.current.is_some() {
@@ -167,7 +169,7 @@ impl Driver {
         self.free_now(region, guest);
     }
 
-    /// Takes memory away that no job can be about; where memories of GPUs may hold copies, when they have given these up.
+    /// Frees memory that no job refers to. If memories of GPUs may hold copies, they drop these first.
     pub(super) fn free_now(&mut self, region: Region, guest: &mut dyn GuestMemory) {
         if self.takes_back() {
             return self.queue_job(Job::Free(region));
@@ -187,7 +189,8 @@ impl Driver {
         question(&mut World { tables: &mut self.tables, running: self.running.len(), counts: &mut usage.paged })
     }
 
-    /// The regions that a kernel is bound to: its arguments, and shared virtual memory that the host has not mapped to write.
+    /// The regions that a kernel may use: its arguments, and shared virtual memory that the host has not mapped for
+    /// writing.
     pub(super) fn bound_regions(&self, memories: &[u64]) -> Vec<Region> {
         let buffers = memories.iter().filter_map(|memory| self.memories.held(*memory).ok());
         let buffers = buffers.map(|memory| (memory.placement.device, memory.placement.size));
@@ -195,7 +198,7 @@ impl Driver {
         buffers.chain(self.svm.all().filter(free)).collect()
     }
 
-    /// A thread has touched a page that the policy guards.
+    /// Handles an access of a thread to a page that the policy guards.
     pub(super) fn serve_host(
         &mut self,
         address: VirtAddr,
@@ -233,17 +236,17 @@ impl Driver {
         }
         self.begin_job(acts, Some(Then::Host { page, write }));
         self.pump_jobs(guest, now);
-        // What is done besides, such as sending a block back, the thread does not wait for.
+        // The thread waits only for its own page, not for other work such as writing a block back.
         match self.pager.as_ref().is_some_and(|pager| pager.faults.contains(&(page, write))) {
             true => HostFault::Wait { until: Time::NEVER },
             false => HostFault::Repaired,
         }
     }
 
-    /// Until when a fault of the host is on its way into the driver; none if it is there.
+    /// When a fault of the host arrives in the driver; none if it has arrived.
     fn enter_fault(&mut self, page: u64, write: bool, now: Time) -> Option<Time> {
         let pager = self.pager.as_mut()?;
-        // One that waits for its turn has been here.
+        // A queued fault has already arrived.
         if pager.faults.contains(&(page, write)) {
             return None;
         }
@@ -264,7 +267,7 @@ impl Driver {
         }
     }
 
-    /// Does what can be done for pages now; says whether there was anything.
+    /// Advances jobs as far as possible now; returns whether anything was done.
     pub(super) fn pump_jobs(&mut self, guest: &mut dyn GuestMemory, now: Time) -> bool {
         let mut moved = false;
         loop {
@@ -294,7 +297,7 @@ impl Driver {
         }
     }
 
-    /// Begins with the next job, if there is one that can begin.
+    /// Starts the next job, if one can start.
     fn next_job(&mut self, now: Time) -> bool {
         let Some(mut pager) = self.pager.take() else { return false };
         let begun = self.choose_job(&mut pager, now);
@@ -318,7 +321,7 @@ impl Driver {
                 let (page, write) = (*page, *write);
                 let acts = match self.ask(|world| policy.host(page, write, world)) {
                     ForHost::Later => return None,
-                    // Whoever asked finds out when he asks again.
+                    // The repeated access will get this answer itself.
                     ForHost::NotMine => Vec::new(),
                     ForHost::Do(acts) => acts,
                 };
@@ -368,7 +371,7 @@ impl Driver {
         }
     }
 
-    /// Does one thing, or begins with it and waits for its end.
+    /// Executes one action, or starts it and waits for its end.
     fn act(&mut self, act: Act, guest: &mut dyn GuestMemory, now: Time) {
         match act {
             Act::Move(moves, cause) => self.move_pages(&moves, cause, guest, now),
@@ -395,7 +398,7 @@ impl Driver {
         }
     }
 
-    /// Has memories of GPUs give up what they hold of some pages.
+    /// Makes memories of GPUs write back and drop their copies of some pages.
     pub(super) fn take_back(&mut self, pages: &[u64], after: After, guest: &mut dyn GuestMemory) {
         let frames = pages.iter().filter_map(|page| guest.beneath(VirtAddr(*page))?.ok());
         let frames: Vec<PhysAddr> = frames.collect();
@@ -411,7 +414,8 @@ impl Driver {
         match act {
             Act::Guard(region, guard) => {
                 guest.guard(region.0, region.1, guard);
-                // A fault that was on its way there finds other rights now: its access is made again, and has to fault anew.
+                // The rights have changed, so a fault on its way there is dropped: the access is repeated, and faults
+                // again if necessary.
                 if let Some(pager) = &mut self.pager {
                     let base = page_of(region.0);
                     pager.entering.retain(|(page, _), _| *page < base || region.0.0 + region.1.0 <= *page);
@@ -458,7 +462,7 @@ impl Driver {
         for moved in moves {
             let mut place = |spot| match spot {
                 Spot::Device(frame) => Some(frame),
-                // What the program has unmapped by itself holds nothing.
+                // A page that the program itself has unmapped needs no transfer.
                 Spot::Host => guest.beneath(VirtAddr(moved.page))?.ok(),
             };
             if let (Some(to), Some(from)) = (place(moved.to), place(moved.from)) {
@@ -476,14 +480,14 @@ impl Driver {
         }
     }
 
-    /// What the current job waited for is over.
+    /// Called when the operation that the current job waits for has ended.
     pub(super) fn job_goes_on(&mut self, _: Ended) {
         if let Some(pager) = &mut self.pager {
             pager.awaited = None;
         }
     }
 
-    /// GPUs wait for pages.
+    /// Queues or handles page faults of GPUs.
     pub(super) fn take_faults(&mut self, faults: Vec<DeviceFault>, guest: &mut dyn GuestMemory) {
         for fault in faults {
             match self.is_paged() {
@@ -493,7 +497,7 @@ impl Driver {
         }
     }
 
-    /// A page of a static policy that lies with the GPU that touches it first.
+    /// Places a page with the GPU that touches it first, under a policy that does not move pages.
     fn place_first_touch(&mut self, fault: DeviceFault, _: &mut dyn GuestMemory) {
         self.usage.borrow_mut().paged.device_faults += 1;
         if self.knows(fault.page)
@@ -505,7 +509,7 @@ impl Driver {
         self.answer(fault);
     }
 
-    /// Overwrites a frame that holds nothing of value, to find out whether anybody uses it all the same.
+    /// Overwrites a frame with invalid contents, so that tests notice if it is still used.
     fn spoil(&mut self, frame: PhysAddr, guest: &mut dyn GuestMemory) {
         if self.settings.poison
             && let Some(frames) = guest.frames()
@@ -514,7 +518,7 @@ impl Driver {
         }
     }
 
-    /// Whether this is to be forgotten now, once in a run, to see whether it is noticed.
+    /// Whether this operation is to be omitted, once in a run, to test that the omission is detected.
     fn forgets(&mut self, what: Forgotten) -> bool {
         match &mut self.settings.forget {
             Some((forgotten, 0)) if *forgotten == what => {
@@ -530,14 +534,14 @@ impl Driver {
     }
 }
 
-/// What can be forgotten on purpose.
+/// Operations that tests can omit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgotten {
     Transfer,
     Shootdown,
 }
 
-/// Moves that follow each other with nothing but changes of tables between them, as one.
+/// Merges all moves into one, if only changes of tables lie between them.
 fn join(acts: Vec<Act>) -> Vec<Act> {
     let (mut before, mut moves, mut after, mut cause) = (Vec::new(), Vec::new(), Vec::new(), Cause::Prefetch);
     let simple =
@@ -566,7 +570,7 @@ impl Driver {
         gpu.map_or_else(|| (0..self.tables.gpus).collect(), |gpu| vec![gpu])
     }
 
-    /// Has a command wait until pages are where the program wants them.
+    /// A step that migrates pages to where the program wants them.
     pub(super) fn migrate_step(&self, regions: Vec<Region>, gpu: Option<usize>, undefined: bool) -> Vec<Step> {
         match self.is_paged() {
             true => vec![Step::Migrate { regions, gpu, undefined }],
@@ -574,7 +578,7 @@ impl Driver {
         }
     }
 
-    /// Tables of the GPUs that run a launch, as they are now.
+    /// The current tables of the GPUs that run a launch.
     pub(super) fn pages_for(&self, gpu: Option<usize>) -> Vec<std::sync::Arc<Vec<Page>>> {
         self.gpus_of(gpu).into_iter().map(|gpu| self.tables.all(gpu)).collect()
     }

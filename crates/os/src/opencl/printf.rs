@@ -1,6 +1,6 @@
-//! What kernels print: the buffer that they fill, put into words.
+//! Formats the output of `printf` in kernels.
 //!
-//! The compiler keeps format strings out of the code: it writes a list of them, `number:arguments:their sizes:format`,
+//! The compiler keeps format strings out of the code. It writes a list of them, `number:arguments:their sizes:format`,
 //! into the code object, and `printf` appends the number and the bytes of its arguments to a buffer.
 
 use std::collections::BTreeMap;
@@ -10,16 +10,16 @@ use mem::{Bytes, VirtAddr};
 use super::device::PRINTF_BYTES;
 use crate::guest::{Fault, GuestMemory};
 
-/// Two words before the first entry: how much is used, and how much there is.
+/// The size of the buffer's header: two words, for the used bytes and the capacity.
 pub const HEAD: u64 = 8;
 
-/// A format of the list.
+/// An entry of the format list.
 struct Format {
     sizes: Vec<usize>,
     text: Vec<u8>,
 }
 
-/// What the buffer says.
+/// Formats the contents of the buffer.
 pub fn output(guest: &mut dyn GuestMemory, buffer: VirtAddr, formats: &[String]) -> Result<Vec<u8>, Fault> {
     let formats: BTreeMap<u32, Format> = formats.iter().filter_map(|line| parse(line)).collect();
     let used = guest.read_u32(buffer)?.min((PRINTF_BYTES - HEAD) as u32);
@@ -32,7 +32,7 @@ pub fn output(guest: &mut dyn GuestMemory, buffer: VirtAddr, formats: &[String])
         let mut arguments = Vec::new();
         rest = after;
         for size in &format.sizes {
-            // Every argument starts at a multiple of four.
+            // Arguments are aligned to four bytes.
             let Some((argument, after)) = rest.split_at_checked(size.next_multiple_of(4)) else { return Ok(text) };
             arguments.push(&argument[..*size]);
             rest = after;
@@ -54,7 +54,7 @@ fn parse(line: &str) -> Option<(u32, Format)> {
     Some((number.parse().ok()?, Format { sizes, text: unescape(rest) }))
 }
 
-/// The compiler escapes what would be hard to read in its list.
+/// Undoes the compiler's escaping of the format list.
 fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut letters = text.bytes().peekable();
@@ -87,7 +87,7 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// One conversion of a format: `%-8.3v4hlf`.
+/// One conversion specification, such as `%-8.3v4hlf`.
 #[derive(Default)]
 struct Conversion {
     left: bool,
@@ -147,7 +147,7 @@ fn print(format: &[u8], arguments: &[&[u8]], text: &mut Vec<u8>) {
 impl Conversion {
     fn print(&self, kind: u8, argument: &[u8], text: &mut Vec<u8>) {
         let count = self.vector.unwrap_or(1).max(1);
-        // Vectors of three take the room of four.
+        // Vectors of three elements occupy the space of four.
         let room = if count == 3 { 4 } else { count };
         let size = (argument.len() / room).max(1);
         for (n, element) in argument.chunks(size).take(count).enumerate() {
@@ -183,7 +183,7 @@ impl Conversion {
             b'X' => self.padded(self.hex("0X", unsigned), &self.digits(format!("{unsigned:X}")), true),
             b'p' => self.padded("0x", &format!("{unsigned:x}"), true),
             b'c' => vec![unsigned as u8],
-            // The compiler puts the text itself into the buffer; only strings it knows can be printed.
+            // The compiler stores the text itself in the buffer, so only strings known at compile time can be printed.
             b's' => {
                 let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
                 bytes[..end.min(self.precision.unwrap_or(usize::MAX))].to_vec()
@@ -204,7 +204,7 @@ impl Conversion {
         if self.alternate && value != 0 { prefix } else { "" }
     }
 
-    /// At least as many digits as the precision says.
+    /// Pads with zeros to the precision.
     fn digits(&self, digits: String) -> String {
         format!("{}{digits}", "0".repeat(self.precision.unwrap_or(0).saturating_sub(digits.len())))
     }
@@ -219,7 +219,7 @@ impl Conversion {
         self.padded(sign, words, zeros)
     }
 
-    /// Zeros between sign and digits, where they are asked for.
+    /// Inserts zeros between sign and digits, if requested.
     fn padded(&self, sign: &str, words: &str, zeros: bool) -> Vec<u8> {
         let fill =
             if self.zero && zeros && !self.left { self.width.saturating_sub(sign.len() + words.len()) } else { 0 };
@@ -252,7 +252,7 @@ impl Conversion {
     }
 }
 
-/// `1.5e+00`: two digits of exponent at least.
+/// Formats as `1.5e+00`, with at least two exponent digits.
 fn exponential(value: f64, precision: usize) -> String {
     let words = format!("{value:.precision$e}");
     let (mantissa, exponent) = words.split_once('e').unwrap_or((&words, "0"));
@@ -269,7 +269,7 @@ fn without_trailing_zeros(words: &str) -> String {
     format!("{mantissa}{exponent}")
 }
 
-/// `0x1.8p+1`.
+/// Formats as `0x1.8p+1`.
 fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     let bits = value.to_bits();
     let (exponent, fraction) = ((bits >> 52) as i64 & 0x7ff, bits & ((1 << 52) - 1));

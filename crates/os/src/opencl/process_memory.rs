@@ -1,7 +1,8 @@
-//! A process's memory as kernels access it: at once, at the process's own addresses.
+//! A process's memory as functional kernels access it: directly, at the process's own addresses.
 //!
-//! Pages are looked up once and then found by a small table, for as long as no mapping can change: while one kernel has
-//! its turn. GPUs with tables of their own see what these have instead, and wait for the rest. One thread runs kernels, so atomics are plain reads and writes.
+//! Page lookups are cached in a small table for one turn of a kernel, during which no mapping can change. GPUs with
+//! page tables of their own access what these map, and wait for other pages. One thread runs all kernels, so atomics
+//! are plain reads and writes.
 
 use gcn3::{
     error::{Access, Fault},
@@ -16,7 +17,7 @@ use crate::guest::GuestMemory;
 
 const ENTRIES: usize = 512;
 
-/// Where a page lies: its frame, and how far in.
+/// A cached page: its frame, and the offset in it.
 #[derive(Clone, Copy)]
 struct Page {
     number: u64,
@@ -25,24 +26,24 @@ struct Page {
     writable: bool,
 }
 
-/// What GPUs with tables of their own reach.
+/// The memory that GPUs with page tables of their own can reach.
 pub struct Reach<'a> {
     pub tables: &'a [Table],
-    /// Pages that a GPU can't have.
+    /// Pages that a GPU can't get.
     pub denied: &'a BTreeSet<(usize, u64)>,
-    /// The GPU that runs the kernel; none: workgroup n is GPU n modulo their number's.
+    /// The GPU that runs the kernel; none: work-group n runs on GPU n modulo the number of GPUs.
     pub gpu: Option<usize>,
     pub gpus: usize,
 }
 
-/// A process's memory, while a kernel has its turn.
+/// A process's memory during one turn of a kernel.
 pub struct ProcessMemory<'a> {
     guest: &'a mut dyn GuestMemory,
     pages: Vec<Option<Page>>,
     reach: Option<Reach<'a>>,
-    /// The GPU that accesses it.
+    /// The GPU that currently accesses it.
     gpu: usize,
-    /// Pages that GPUs did not find, each once, and whether they were to be written.
+    /// Pages missing in the tables of GPUs, and whether they are needed for writing.
     missing: BTreeMap<(usize, u64), bool>,
 }
 
@@ -52,12 +53,12 @@ impl<'a> ProcessMemory<'a> {
         Self { guest, pages: vec![None; ENTRIES], reach, gpu, missing: BTreeMap::new() }
     }
 
-    /// Pages for which kernels wait: the GPU, the page, and whether it is to be written.
+    /// The pages that kernels wait for: GPU, page, and whether it is needed for writing.
     pub fn into_missing(self) -> impl Iterator<Item = (usize, u64, bool)> {
         self.missing.into_iter().map(|((gpu, page), write)| (gpu, page, write))
     }
 
-    /// Notes the pages that an access to these bytes does not find; says whether there was one.
+    /// Records the missing pages of an access; returns whether there were any.
     fn misses(&mut self, address: u64, bytes: u64, write: bool) -> bool {
         let Some(reach) = &self.reach else { return false };
         let mut any = false;
@@ -71,8 +72,8 @@ impl<'a> ProcessMemory<'a> {
         any
     }
 
-    /// Whether an access has to wait for pages: those of all lanes are noted, and nothing is done before all are there, for an
-    /// atomic access must not be done twice.
+    /// Whether an access must wait for pages. The pages of all lanes are recorded, and nothing is done before all are
+    /// mapped, because an atomic access must not be done twice.
     fn waits(&mut self, op: &MemOp) -> bool {
         if self.reach.is_none() {
             return false;
@@ -91,7 +92,7 @@ impl<'a> ProcessMemory<'a> {
         any
     }
 
-    /// The page of an address; none if the guest's memory has no frames to look into.
+    /// The page of an address; none if the guest's memory gives no access to its frames.
     #[inline]
     fn page(&mut self, address: u64, write: bool) -> Option<Result<Page, ()>> {
         let number = address / PAGE;
@@ -122,7 +123,7 @@ impl<'a> ProcessMemory<'a> {
         Some(Ok(page))
     }
 
-    /// Up to eight bytes that lie anywhere.
+    /// Reads up to eight bytes, which may cross a page.
     #[inline]
     fn read(&mut self, address: u64, count: usize) -> Result<u64, ()> {
         let inside = (address % PAGE) as usize;
@@ -167,7 +168,7 @@ impl<'a> ProcessMemory<'a> {
         self.guest.write(VirtAddr(address), &value.to_le_bytes()[..count]).map_err(|_| ())
     }
 
-    /// What went wrong with an access: nothing is there, or it may not be written.
+    /// Classifies a failed access: not mapped, or not writable.
     fn fault(&mut self, access: Access, address: u64, bytes: u64, lane: Option<u8>) -> Fault {
         let mut byte = [0];
         let readable = match self.reach {
@@ -180,7 +181,7 @@ impl<'a> ProcessMemory<'a> {
         }
     }
 
-    /// Whether 64 lanes access 64 words in a row that lie in one page.
+    /// The first address, if 64 lanes access 64 consecutive words in one page.
     fn row_in_page(mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<u64> {
         let first = addresses[0].wrapping_add(distance);
         let fits = mask == !0 && bytes == 4 && first % PAGE <= PAGE - 256;

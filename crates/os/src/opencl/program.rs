@@ -1,4 +1,4 @@
-//! Programs: sources and binaries, and the code objects that come of them.
+//! Programs: sources and binaries, and the code objects built from them.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -18,10 +18,10 @@ use crate::{
     guest::GuestMemory,
 };
 
-/// The first bytes of LLVM's bitcode.
+/// The magic number of LLVM bitcode.
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
-/// What a program has been made into.
+/// The result of building a program.
 #[derive(Clone, Debug)]
 pub enum Binary {
     /// Bitcode of one source.
@@ -57,7 +57,7 @@ impl Binary {
     }
 }
 
-/// A program's code in memory.
+/// A program's code, loaded in memory.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub object: Rc<CodeObject>,
@@ -71,14 +71,14 @@ pub struct Program {
     pub context: u64,
     pub devices: Vec<u64>,
     source: Option<Vec<u8>>,
-    /// What it was created with, or built to.
+    /// The binary that it was created from or built into.
     binary: Option<Binary>,
     status: Code,
     log: String,
     options: String,
-    /// Kernels that are attached: while there are, it is not built anew.
+    /// The number of attached kernels; while there are any, the program can't be rebuilt.
     pub kernels: u32,
-    /// For work-groups as large as the compiler assumes, and for larger ones.
+    /// Loaded code: for work-groups up to the compiler's default size, and for larger ones.
     pub loaded: [Option<Loaded>; 2],
 }
 
@@ -129,7 +129,7 @@ impl Driver {
                 length => source.extend(call.bytes(string, length)?),
             }
         }
-        // Programs often count the zero at the end of a string as part of it.
+        // Programs often include the terminating zero in the length of a string.
         while source.last() == Some(&0) {
             source.pop();
         }
@@ -158,7 +158,7 @@ impl Driver {
                 states.push(cl::INVALID_VALUE);
                 continue;
             }
-            // All devices are alike: the last one that can be read serves them all.
+            // All devices are equal: the last readable binary serves all of them.
             match Binary::read(&call.bytes(place, length)?) {
                 Some(read) => {
                     binary = Some(read);
@@ -175,7 +175,7 @@ impl Driver {
         Ok(self.insert_program(program))
     }
 
-    /// There are no kernels that are built in.
+    /// Fails: there are no built-in kernels.
     pub(super) fn create_program_with_built_in_kernels(&mut self, call: &mut Call) -> Cl<Outcome> {
         self.contexts.get(call.word(0))?;
         Err(cl::INVALID_VALUE)
@@ -201,13 +201,13 @@ impl Driver {
         self.unhold_context(program.context);
     }
 
-    /// The devices that a build is for: all of the program's if none are named. They are all alike.
+    /// Checks the devices of a build, which must be devices of the program. All devices are equal.
     fn check_devices(&self, call: &mut Call, count: usize, known: &[u64]) -> Cl<()> {
         let devices = call.list(count, count + 1, cl::INVALID_VALUE)?;
         ensure(devices.iter().all(|device| known.contains(device)), cl::INVALID_DEVICE)
     }
 
-    /// What a program wants to be told when it is built: the function, and the word it gets.
+    /// The action that notifies the program when a build is complete.
     fn notification(call: &Call, n: usize, program: u64) -> Cl<Vec<Action>> {
         let (function, data) = (call.pointer(n), call.word(n + 1));
         ensure(function.0 != 0 || data == 0, cl::INVALID_VALUE)?;
@@ -256,7 +256,7 @@ impl Driver {
         answer_build(status, actions)
     }
 
-    /// Takes the code of a program that is built anew out of memory.
+    /// Frees the loaded code of a program that is being rebuilt.
     fn forget_code(&mut self, handle: u64, guest: &mut dyn GuestMemory) -> Cl<()> {
         for loaded in std::mem::take(&mut self.programs.get_mut(handle)?.loaded).into_iter().flatten() {
             self.free_now(loaded.memory, guest);
@@ -264,7 +264,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Notes what the compiler made, or why it did not; gives the status for the caller.
+    /// Records the result of a build; returns the status for the caller.
     fn note_build(
         &mut self,
         handle: u64,
@@ -280,7 +280,7 @@ impl Driver {
             },
             Err(CompileError::Refused { log }) => (None, with_hints(log), failure),
             Err(other) => {
-                // The person who runs the simulation can do something about this.
+                // The user of the simulator can fix this error.
                 self.say(&other.to_string());
                 let missing = matches!(
                     other,
@@ -404,7 +404,7 @@ impl Driver {
         call.info(3, &value)
     }
 
-    /// A program's code in memory, put there if need be; `wide`: for work-groups larger than the compiler assumes.
+    /// Loads a program's code if necessary; `wide`: for work-groups larger than the compiler's default.
     pub(super) fn load_program(&mut self, handle: u64, wide: bool, guest: &mut dyn GuestMemory) -> Cl<Loaded> {
         let program = self.programs.held(handle)?;
         if let Some(loaded) = &program.loaded[usize::from(wide)] {
@@ -432,7 +432,7 @@ impl Driver {
     }
 }
 
-/// What a build function answers: one that is to notify is not the one to fail.
+/// The outcome of a build function. With a callback, the call succeeds and the callback reports the failure.
 fn answer_build(status: Code, actions: Vec<Action>) -> Cl<Outcome> {
     match actions.is_empty() {
         true if status != cl::SUCCESS => Err(status),
@@ -440,7 +440,7 @@ fn answer_build(status: Code, actions: Vec<Action>) -> Cl<Outcome> {
     }
 }
 
-/// Binaries go to places that the program names, one for each device.
+/// Writes the binary to the address that the program gives for each device.
 fn give_binaries(call: &mut Call, count: usize, binary: &[u8]) -> Cl<Outcome> {
     let size = 8 * count as u64;
     if call.word(3) != 0 {
@@ -455,7 +455,7 @@ fn give_binaries(call: &mut Call, count: usize, binary: &[u8]) -> Cl<Outcome> {
     DONE
 }
 
-/// Puts a code object into memory.
+/// Loads a code object into memory.
 fn load(object: Rc<CodeObject>, guest: &mut dyn GuestMemory) -> Result<Loaded, String> {
     const ALIGN: u64 = 64 << 10;
     let size = object.load(VirtAddr(0)).map_err(|error| error.to_string())?.end().0 + ALIGN;

@@ -17,15 +17,15 @@ pub struct Queue {
     pub device: u64,
     pub out_of_order: bool,
     pub profiling: bool,
-    /// As the program gave them, for queries.
+    /// As passed by the program, for queries.
     pub properties: Option<Vec<u64>>,
-    /// The events of commands that are not over, in the order in which they came.
+    /// The events of incomplete commands, in order of arrival.
     pub outstanding: BTreeSet<u64>,
-    /// The last barrier, if it is not over.
+    /// The last barrier, if it is incomplete.
     pub barrier: Option<u64>,
-    /// A command failed since the program last asked.
+    /// Whether a command has failed since the program last asked.
     pub failed: bool,
-    /// A command failed in a way that nothing behind it can be trusted.
+    /// Whether a command failed in such a way that later commands can't be trusted.
     pub broken: bool,
 }
 
@@ -44,7 +44,7 @@ impl Driver {
         for (name, value) in properties {
             match name {
                 cl::QUEUE_PROPERTIES => bits = value,
-                // Queues on the device do not exist here.
+                // On-device queues are not supported.
                 cl::QUEUE_SIZE => return Err(cl::INVALID_QUEUE_PROPERTIES),
                 _ => return Err(cl::INVALID_VALUE),
             }
@@ -77,7 +77,7 @@ impl Driver {
         })))
     }
 
-    /// Deprecated since version 1.0, and an error where it would change what commands already rely on.
+    /// Deprecated since OpenCL 1.0; an error if it would change what enqueued commands rely on.
     pub(super) fn set_command_queue_property(&mut self, call: &mut Call) -> Cl<Outcome> {
         let (bits, enable) = (call.word(1), call.flag(2));
         let queue = self.queues.get_mut(call.word(0))?;
@@ -121,7 +121,7 @@ impl Driver {
         call.info(2, &value)
     }
 
-    /// Commands start when they can: there is nothing to flush.
+    /// Does nothing: commands start as soon as they can.
     pub(super) fn flush(&mut self, call: &mut Call) -> Cl<Outcome> {
         self.queues.get(call.word(0))?;
         DONE
@@ -140,14 +140,14 @@ impl Driver {
         let context = self.queues.get(queue)?.context;
         let waits = self.wait_list(call, 1, context)?;
         let kind = if barrier { cl::COMMAND_BARRIER } else { cl::COMMAND_MARKER };
-        // Without a list it waits for everything before it.
+        // Without a wait list it waits for all earlier commands.
         let command = Command { kind, fence: waits.is_empty(), barrier, ..Command::default() };
         let event = self.enqueue(queue, &waits, command, call.now)?;
         self.give_event(call, 3, event)?;
         DONE
     }
 
-    /// The functions of version 1.0: a marker, a barrier, and a barrier that waits for events.
+    /// The functions of OpenCL 1.0: a marker, a barrier, and a barrier that waits for events.
     pub(super) fn enqueue_old_marker(&mut self, call: &mut Call) -> Cl<Outcome> {
         ensure(call.word(1) != 0, cl::INVALID_VALUE)?;
         let command = Command { kind: cl::COMMAND_MARKER, fence: true, ..Command::default() };

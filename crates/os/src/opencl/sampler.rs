@@ -1,4 +1,4 @@
-//! Samplers: how kernels read images between and beyond their texels.
+//! Samplers: how kernels read images between and outside their texels.
 
 use mem::VirtAddr;
 
@@ -16,7 +16,7 @@ pub struct Sampler {
     addressing: u64,
     filter: u64,
     properties: Vec<u64>,
-    /// Where its description lies.
+    /// The address of its descriptor.
     pub description: VirtAddr,
 }
 
@@ -52,7 +52,7 @@ impl Driver {
     ) -> Cl<Outcome> {
         let context = call.word(0);
         self.contexts.get(context)?;
-        // Of coordinates outside: repeat, mirror, nearest texel, or a border of zeros.
+        // Coordinates outside the image: repeat, mirror, clamp to the edge, or a border of zeros.
         let clamp = match addressing {
             cl::ADDRESS_REPEAT => 0,
             cl::ADDRESS_MIRRORED_REPEAT => 1,

@@ -1,4 +1,4 @@
-//! Small pieces of memory for devices to read: descriptions of images, samplers and transfers.
+//! Small blocks of memory for devices to read: descriptors of images, samplers and transfers.
 
 use std::collections::VecDeque;
 
@@ -7,17 +7,17 @@ use mem::{Bytes, VirtAddr};
 use super::error::Cl;
 use crate::guest::GuestMemory;
 
-/// How much is asked for at a time.
+/// The size of each mapping.
 const PIECE: u64 = 64 << 10;
 
-/// Slots that are free.
+/// An allocator of equally sized slots.
 #[derive(Debug)]
 pub struct Slots {
-    /// Room for one description.
+    /// The size of one slot.
     size: u64,
-    /// The one that was given back first is used first.
+    /// The slot that was freed first is reused first.
     free: VecDeque<VirtAddr>,
-    /// What has been asked for.
+    /// The mapped memory.
     pieces: Vec<VirtAddr>,
 }
 
@@ -33,7 +33,7 @@ impl Slots {
         self.put_bytes(guest, &bytes)
     }
 
-    /// Writes bytes to a slot, as many as it holds at most.
+    /// Writes bytes to a new slot; they must fit.
     pub fn put_bytes(&mut self, guest: &mut dyn GuestMemory, bytes: &[u8]) -> Cl<VirtAddr> {
         if self.free.is_empty() {
             let base = guest.map_anonymous(Bytes(PIECE))?;

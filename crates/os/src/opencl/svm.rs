@@ -1,4 +1,4 @@
-//! Shared virtual memory: one piece of memory, one address, for host and devices.
+//! Shared virtual memory: one address for host and devices.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::guest::GuestMemory;
 
-/// A piece of shared virtual memory.
+/// An allocation of shared virtual memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation {
     pub base: VirtAddr,
@@ -31,18 +31,18 @@ impl Allocation {
     }
 }
 
-/// All pieces, by address.
+/// All allocations, by address.
 #[derive(Debug, Default)]
 pub struct Allocations(BTreeMap<u64, Allocation>);
 
 impl Allocations {
-    /// The piece that holds an address.
+    /// The allocation that contains an address.
     pub fn find(&self, address: VirtAddr) -> Option<&Allocation> {
         let (_, allocation) = self.0.range(..=address.0).next_back()?;
         (address.0 - allocation.base.0 < allocation.size.0).then_some(allocation)
     }
 
-    /// All pieces, by address.
+    /// All allocations, by address.
     pub fn all(&self) -> impl Iterator<Item = (VirtAddr, Bytes)> {
         self.0.values().map(|allocation| (allocation.base, allocation.size))
     }
@@ -68,7 +68,7 @@ impl Driver {
             );
             return Err(cl::INVALID_VALUE);
         }
-        // Pages are aligned to more than any type needs.
+        // Mappings are page-aligned, which is more than any type needs.
         ensure(alignment == 0 || alignment.is_power_of_two() && alignment <= 128, cl::INVALID_VALUE)?;
         let base = call.guest.map_anonymous(Bytes(size))?;
         call.guest.populate(base, Bytes(size));
@@ -94,7 +94,7 @@ impl Driver {
         }
     }
 
-    /// Whether host and kernels see what the other writes while a kernel runs.
+    /// Whether host and kernels see each other's writes while a kernel runs.
     pub(super) fn is_fine_grained(&self) -> bool {
         let alike =
             !self.tables.is_split() || matches!(self.settings.policy, PolicyKind::ZeroCopy | PolicyKind::ManagedFault);
@@ -137,7 +137,8 @@ impl Driver {
         let apart = to.0.abs_diff(from.0) >= size;
         ensure(apart || size == 0, cl::MEM_COPY_OVERLAP)?;
         let rect = Rect::line(to, from, size);
-        // Between pieces that the device knows, it copies; memory of the program alone is the program's to copy.
+        // The device copies between allocations that it knows; copies of ordinary program memory are done by the
+        // program.
         let step = match [to, from].map(|at| self.svm.find(at).is_some()) {
             [true, true] => Step::Copy(rect),
             [true, false] => Step::Write(rect),
@@ -202,7 +203,7 @@ impl Driver {
         for (pointer, size) in pointers.into_iter().map(VirtAddr).zip(sizes) {
             let left = self.svm.find(pointer).ok_or(cl::INVALID_VALUE)?.left(pointer);
             ensure(size <= left, cl::INVALID_VALUE)?;
-            // No size: all of it.
+            // Size 0 means the rest of the allocation.
             regions.push((pointer, Bytes(if size == 0 { left } else { size })));
         }
         let steps = self.migrate_steps(call.word(0), &regions, flags)?;

@@ -1,7 +1,7 @@
-//! Handles: what programs hold of objects, and how long objects live.
+//! Handle tables: the handles that programs use for objects, and the lifetime of objects.
 //!
-//! A handle is a number that is never given twice and never the address of anything, so that a stale or made-up one is
-//! noticed. An object lives as long as the program has references to it or another object holds it.
+//! A handle is a number that is never reused and is not the address of anything, so that a stale or invented one is
+//! detected. An object lives while the program has references to it or another object holds it.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ struct Entry<T> {
     value: T,
     /// The program's references.
     references: u32,
-    /// How many other objects need this one.
+    /// The number of other objects that hold this one.
     holds: u32,
 }
 
 /// All objects of one kind.
 pub struct Table<T> {
     next: u64,
-    /// What a function says that is given something else.
+    /// The error code for an invalid handle.
     invalid: Code,
     entries: BTreeMap<u64, Entry<T>>,
 }
@@ -31,7 +31,7 @@ impl<T> Table<T> {
         Self { next: FIRST + (kind << 36), invalid, entries: BTreeMap::new() }
     }
 
-    /// A new object with one reference.
+    /// Adds an object with one reference; returns its handle.
     pub fn insert(&mut self, value: T) -> u64 {
         self.next += 16;
         self.entries.insert(self.next, Entry { value, references: 1, holds: 0 });
@@ -42,7 +42,7 @@ impl<T> Table<T> {
         self.entries.get_mut(&handle).filter(|entry| entry.references > 0).ok_or(self.invalid)
     }
 
-    /// The object of a handle that came from the program.
+    /// The object of a handle passed by the program.
     pub fn get(&self, handle: u64) -> Cl<&T> {
         let entry = self.entries.get(&handle).filter(|entry| entry.references > 0);
         entry.map(|entry| &entry.value).ok_or(self.invalid)
@@ -52,7 +52,7 @@ impl<T> Table<T> {
         self.entry(handle).map(|entry| &mut entry.value)
     }
 
-    /// An object that another one holds, whether or not the program still refers to it.
+    /// An object that is held internally, whether or not the program still has references to it.
     pub fn held(&self, handle: u64) -> Cl<&T> {
         self.entries.get(&handle).map(|entry| &entry.value).ok_or(self.invalid)
     }
@@ -61,7 +61,7 @@ impl<T> Table<T> {
         self.entries.get_mut(&handle).map(|entry| &mut entry.value).ok_or(self.invalid)
     }
 
-    /// Every object that lives, in the order in which they were made.
+    /// All live objects, in order of creation.
     pub fn all(&self) -> impl Iterator<Item = &T> {
         self.entries.values().map(|entry| &entry.value)
     }
@@ -71,7 +71,7 @@ impl<T> Table<T> {
         Ok(())
     }
 
-    /// Takes one of the program's references away; gives the object if that was its end.
+    /// Drops one of the program's references; returns the object if it is no longer in use.
     pub fn release(&mut self, handle: u64) -> Cl<Option<T>> {
         self.entry(handle)?.references -= 1;
         Ok(self.remove_unused(handle))
@@ -83,7 +83,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Another object needs this one no longer; gives the object if that was its end.
+    /// Drops an internal reference; returns the object if it is no longer in use.
     pub fn unhold(&mut self, handle: u64) -> Option<T> {
         self.entries.get_mut(&handle)?.holds -= 1;
         self.remove_unused(handle)

@@ -1,4 +1,4 @@
-//! Commands that move bytes of buffers: read, write, copy, fill, map and unmap.
+//! Commands that transfer bytes of buffers: read, write, copy, fill, map and unmap.
 
 use mem::{Bytes, PAGE};
 
@@ -14,7 +14,7 @@ use super::{
     policy::{Layout, MapAccess, Mapping, MemoryPolicy, Part, Placement, PolicyKind},
 };
 
-/// What a map wants to do.
+/// Converts the flags of a map.
 pub fn map_access(flags: u64) -> Cl<MapAccess> {
     let invalidate = flags & cl::MAP_WRITE_INVALIDATE_REGION != 0;
     let known = cl::MAP_READ | cl::MAP_WRITE | cl::MAP_WRITE_INVALIDATE_REGION;
@@ -23,7 +23,7 @@ pub fn map_access(flags: u64) -> Cl<MapAccess> {
     Ok(MapAccess { fetch: !invalidate, write: flags & cl::MAP_WRITE != 0 || invalidate })
 }
 
-/// The pattern of a fill: where it is and how long.
+/// Reads and checks the pattern of a fill; the arguments are its address and size.
 pub fn check_pattern(call: &mut Call, place: usize, size: usize) -> Cl<Vec<u8>> {
     let (place, size) = (call.pointer(place), call.word(size));
     ensure(place.0 != 0 && size.is_power_of_two() && size <= 128, cl::INVALID_VALUE)?;
@@ -31,7 +31,7 @@ pub fn check_pattern(call: &mut Call, place: usize, size: usize) -> Cl<Vec<u8>> 
 }
 
 impl Layout {
-    /// Checks pitches against the region, fills in those that are zero.
+    /// Checks pitches against the region, and replaces zeros by tight packing.
     fn new(origin: [u64; 3], region: [u64; 3], row: u64, slice: u64) -> Cl<Self> {
         let row = if row == 0 { region[0] } else { row };
         let plane = region[1].checked_mul(row).ok_or(cl::INVALID_VALUE)?;
@@ -42,7 +42,7 @@ impl Layout {
         Ok(Self { offset, pitch: [row, slice] })
     }
 
-    /// The first byte behind the region.
+    /// The offset of the first byte after the region.
     fn end(&self, region: [u64; 3]) -> Cl<u64> {
         let along = |count: u64, pitch: u64| (count - 1).checked_mul(pitch);
         let parts = [Some(region[0]), along(region[1], self.pitch[0]), along(region[2], self.pitch[1])];
@@ -51,7 +51,7 @@ impl Layout {
 }
 
 impl Driver {
-    /// A buffer (not an image) of the context of a queue.
+    /// Looks up a buffer (not an image), which must belong to the queue's context.
     pub(super) fn buffer_for(&self, context: u64, buffer: u64) -> Cl<&MemObject> {
         let memory = self.memories.get(buffer)?;
         ensure(memory.image.is_none(), cl::INVALID_MEM_OBJECT)?;
@@ -59,7 +59,7 @@ impl Driver {
         Ok(memory)
     }
 
-    /// Enqueues, hands the event over, and waits if the program wants to.
+    /// Enqueues a command, hands its event over, and blocks if the program asked for it.
     pub(super) fn enqueue_and_answer(
         &mut self,
         call: &mut Call,
@@ -201,7 +201,7 @@ impl Driver {
         Ok(Outcome { word: mapping.pointer.0, ..outcome })
     }
 
-    /// Maps a part of a buffer or image: what the program gets, and what is to be done for it.
+    /// Maps a part of a buffer or image; returns the mapping and the steps it needs.
     pub(super) fn map(
         &mut self,
         call: &mut Call,
@@ -255,7 +255,8 @@ impl Driver {
         self.enqueue_and_answer(call, queue, &waits, command, 6, false)
     }
 
-    /// Brings regions to the device of a queue or to the host, where pages are moved. A device of several GPUs gets them in ranges.
+    /// Steps that migrate regions to the device of a queue or to the host, under a paging policy. A device of several
+    /// GPUs gets one range per GPU.
     pub(super) fn migrate_steps(&self, queue: u64, regions: &[Region], flags: u64) -> Cl<Vec<Step>> {
         let undefined = flags & cl::MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED != 0;
         if flags & cl::MIGRATE_MEM_OBJECT_HOST != 0 {
@@ -275,8 +276,9 @@ impl Driver {
         Ok((0..gpus).flat_map(|n| self.migrate_step(parts(n), Some(n as usize), undefined)).collect())
     }
 
-    /// Memory that the program brought is the device's (shared virtual memory) or is not, whatever the policy; but for one that
-    /// copies between two frames of an address.
+    /// The policy for a buffer over program memory, which overrides the driver's: sharing if devices use that memory
+    /// itself (shared virtual memory), else copying. None under `memcpy` with split memories, which copies between the
+    /// two frames of an address.
     fn own_policy(&self, placement: &Placement) -> Option<Box<dyn MemoryPolicy>> {
         let host = placement.host?;
         if self.tables.is_split() && self.settings.policy == PolicyKind::Memcpy {
@@ -287,7 +289,7 @@ impl Driver {
     }
 }
 
-/// Whether the program said that the host would not do this.
+/// Checks that the object's flags allow the host's access.
 pub fn check_host_access(memory: &MemObject, write: bool) -> Cl<()> {
     let refused = if write { cl::MEM_HOST_READ_ONLY } else { cl::MEM_HOST_WRITE_ONLY };
     ensure(memory.flags & (refused | cl::MEM_HOST_NO_ACCESS) == 0, cl::INVALID_OPERATION)
@@ -303,7 +305,7 @@ pub fn check_map_access(memory: &MemObject, flags: u64) -> Cl<()> {
     Ok(())
 }
 
-/// Whether two boxes of the same size share a place.
+/// Whether two boxes of the same size overlap.
 pub fn boxes_overlap(one: [u64; 3], other: [u64; 3], region: [u64; 3]) -> bool {
     (0..3).all(|axis| one[axis].abs_diff(other[axis]) < region[axis])
 }

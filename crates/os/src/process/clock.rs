@@ -1,12 +1,12 @@
-//! Simulated time, as the functional mode has it.
+//! The program's clock in simulated time.
 //!
-//! Without a timing model, time is what a nominal core would need: it executes one instruction a nanosecond, whichever
-//! thread it belongs to. When every thread waits, time jumps to the next moment at which something happens. On a machine in
-//! time the clock shows the machine's.
+//! In a functional run, time is what a nominal core would need: one nanosecond per instruction, for all threads
+//! together. When every thread waits, time jumps to the next event. In a timed run the clock follows the machine's
+//! clock.
 
 use engine::Time;
 
-/// The nominal core's time for an instruction.
+/// The nominal core's time per instruction.
 const INSTRUCTION: Time = Time::nanos(1);
 
 /// CLOCK_REALTIME at the start of every run: 2000-01-01 00:00:00 UTC.
@@ -24,11 +24,11 @@ pub struct TimeSpec {
 #[derive(Default)]
 pub struct Clock {
     instructions: u64,
-    /// Time that went by while nobody ran.
+    /// Time that passed while no thread ran.
     idle: Time,
-    /// The machine's time, where there is one.
+    /// The machine's time, in a timed run.
     followed: Option<Time>,
-    /// When what is measured began.
+    /// When the measurement began.
     origin: Time,
 }
 
@@ -37,12 +37,12 @@ impl Clock {
         self.followed.unwrap_or_else(|| Time(self.instructions.saturating_mul(INSTRUCTION.0)) + self.idle)
     }
 
-    /// What is measured begins.
+    /// Begins the measurement.
     pub fn measure(&mut self) {
         self.origin = self.now();
     }
 
-    /// How long what is measured has taken.
+    /// The time since the measurement began.
     pub fn measured(&self) -> Time {
         Time(self.now().0.saturating_sub(self.origin.0))
     }
@@ -51,7 +51,7 @@ impl Clock {
         self.instructions
     }
 
-    /// What `rdtsc` reads: nanoseconds.
+    /// The value of `rdtsc`: nanoseconds.
     pub fn time_stamp(&self) -> u64 {
         nanoseconds(self.now())
     }
@@ -60,17 +60,17 @@ impl Clock {
         self.instructions = self.instructions.saturating_add(instructions);
     }
 
-    /// From now on somebody else says what time it is.
+    /// Sets the time; from now on the clock follows the machine's clock.
     pub fn follow(&mut self, now: Time) {
         self.followed = Some(now);
     }
 
-    /// Whether it is somebody else who says what time it is.
+    /// Whether the clock follows the machine's clock.
     pub fn is_followed(&self) -> bool {
         self.followed.is_some()
     }
 
-    /// Nobody runs until `time`.
+    /// Advances to `time` without executing anything.
     pub fn skip_to(&mut self, time: Time) {
         let now = self.now();
         if time > now && time != Time::NEVER {
@@ -78,24 +78,24 @@ impl Clock {
         }
     }
 
-    /// How many instructions may be executed before `time`, at least one.
+    /// The number of instructions that can execute before `time`, at least one.
     pub fn instructions_until(&self, time: Time) -> u64 {
         (time.0.saturating_sub(self.now().0) / INSTRUCTION.0).max(1)
     }
 
-    /// Since the start of the run.
+    /// Time since the start of the run.
     pub fn monotonic(&self) -> TimeSpec {
         let nanoseconds = nanoseconds(self.now());
         TimeSpec { seconds: nanoseconds / NANOSECONDS, nanoseconds: nanoseconds % NANOSECONDS }
     }
 
-    /// Since 1970.
+    /// Time since 1970.
     pub fn real(&self) -> TimeSpec {
         let TimeSpec { seconds, nanoseconds } = self.monotonic();
         TimeSpec { seconds: seconds + START_OF_RUN, nanoseconds }
     }
 
-    /// The time of a point on one of the two clocks; a point before the run is its start.
+    /// The simulated time of a point on one of the two clocks; points before the run count as its start.
     pub fn moment(&self, point: TimeSpec, real: bool) -> Time {
         let seconds = if real { point.seconds.saturating_sub(START_OF_RUN) } else { point.seconds };
         TimeSpec { seconds, ..point }.length()
@@ -103,7 +103,7 @@ impl Clock {
 }
 
 impl TimeSpec {
-    /// As a length of time; too long a one lasts for ever.
+    /// Converts to a duration; a value out of range becomes endless.
     pub fn length(self) -> Time {
         let nanoseconds = self.seconds.saturating_mul(NANOSECONDS).saturating_add(self.nanoseconds);
         Time(nanoseconds.saturating_mul(Time::nanos(1).0))
@@ -119,17 +119,17 @@ fn nanoseconds(time: Time) -> u64 {
     time.0 / Time::nanos(1).0
 }
 
-/// The region of interest of a program: from the first mark of its begin to the last of its end, in nanoseconds.
+/// The program's region of interest: from the first begin marker to the last end marker, in nanoseconds.
 #[derive(Default)]
 pub struct Marked {
     begin: Option<u64>,
     end: Option<u64>,
-    /// Marks passed since somebody looked.
+    /// Markers passed since the last call of `take_passed`.
     passed: [bool; 2],
 }
 
 impl Marked {
-    /// Takes down what a CPU has passed.
+    /// Records the markers that a CPU has passed.
     pub fn note(&mut self, marks: &mut [Option<u64>; 2]) {
         let [begin, end] = std::mem::take(marks);
         self.begin = self.begin.or(begin);
@@ -138,12 +138,13 @@ impl Marked {
         self.passed[1] |= end.is_some();
     }
 
-    /// Which marks have been passed since the last call.
+    /// Returns which markers have been passed since the last call.
     pub fn take_passed(&mut self) -> [bool; 2] {
         std::mem::take(&mut self.passed)
     }
 
-    /// What is measured begins, at this nanosecond: what was marked before counts from here on, if it has not ended.
+    /// Begins the measurement at this nanosecond: a region that is open now counts from here on, earlier ones are
+    /// dropped.
     pub fn measure(&mut self, now: u64) {
         self.begin = (self.begin.is_some() && self.end.is_none()).then_some(now);
         self.end = None;

@@ -1,4 +1,4 @@
-//! How a process ends, and what there is to say about it.
+//! How a process ends, and how that is reported.
 
 use crate::Tid;
 use engine::Time;
@@ -10,24 +10,24 @@ use std::fmt;
 pub enum End {
     /// It called `exit_group`, or its last thread ended.
     Exited { code: u8 },
-    /// A signal that it did not handle.
+    /// A signal without a handler.
     Killed { signal: u8, report: String },
-    /// Every thread waits, and nothing can wake one.
+    /// Every thread waits, and nothing can wake any of them.
     Deadlock { threads: Vec<(Tid, String)> },
-    /// More memory was touched than the limit allows.
+    /// More memory was used than the limit allows.
     OutOfMemory { limit: Bytes },
-    /// The machine that it ran on can't go on: it is stuck, a check failed, or a kernel did something wrong.
+    /// The machine can't continue: a deadlock, a failed check, or an error in a kernel.
     MachineBroken { report: String },
-    /// Somebody stopped the simulation.
+    /// The user stopped the simulation.
     Interrupted { time: Time },
-    /// It executed as many instructions as it may.
+    /// The limit on instructions was reached.
     InstructionLimit { instructions: u64 },
-    /// It ran for as long as it may, in simulated time.
+    /// The limit on simulated time was reached.
     TimeLimit { time: Time },
 }
 
 impl End {
-    /// The exit code of the command, as a shell would give it.
+    /// The exit code of the command, following the convention of shells.
     pub fn exit_code(&self) -> u8 {
         const SIGINT: u8 = 2;
         const SIGKILL: u8 = 9;

@@ -4,7 +4,7 @@ use super::{End, Process};
 use crate::guest::GuestMemory;
 use mem::VirtAddr;
 
-/// Linux follows this many entries of a list of robust locks, which may be a ring by mistake.
+/// The number of robust-list entries that are followed, as in Linux; a broken list may be circular.
 const MOST_ROBUST: usize = 2048;
 
 /// Bits of a robust lock's word.
@@ -13,7 +13,7 @@ const OWNER_DIED: u32 = 0x4000_0000;
 const WAITERS: u32 = 0x8000_0000;
 
 impl Process {
-    /// Ends one thread; with the last one the process ends.
+    /// Ends one thread; the process ends with its last thread.
     pub(crate) fn end_thread(&mut self, index: usize, code: u8) {
         self.release_robust_locks(index);
         let thread = self.threads.remove(index);
@@ -28,14 +28,14 @@ impl Process {
         }
     }
 
-    /// Marks the locks that a thread held as left behind, and wakes a waiter of each.
+    /// Marks the locks that a thread held as abandoned, and wakes a waiter of each.
     fn release_robust_locks(&mut self, index: usize) {
         let thread = &self.threads[index];
         let (head, tid) = (thread.robust_list, thread.tid.0);
         if head == 0 {
             return;
         }
-        // Whatever is unreadable ends the list, as in Linux.
+        // An unreadable entry ends the list, as in Linux.
         let mut word = |at: u64| self.space.read_u64(VirtAddr(at)).ok();
         let (Some(first), Some(offset), Some(pending)) =
             (word(head), word(head.wrapping_add(8)), word(head.wrapping_add(16)))

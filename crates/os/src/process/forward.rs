@@ -5,10 +5,11 @@ use crate::forward::Forward;
 use engine::Time;
 
 impl Process {
-    /// Runs without time until the run is to go on in time, or to the end; whoever runs it in time finds out which it was. Its
-    /// GPUs must be [`Forwarding`](crate::opencl::Forwarding) ones of this run.
+    /// Runs functionally up to the switch point or to the program's end; the timed run finds out which. The process's
+    /// GPUs must be the [`Forwarding`](crate::opencl::Forwarding) ones of this run.
     ///
-    /// The program's clock goes on as it does without time, an instruction a nanosecond, and in time from where it stands then.
+    /// The program's clock advances one nanosecond per instruction here, and continues in the timed run from where it
+    /// stands.
     pub fn fast_forward(&mut self, forward: &Forward) {
         self.forward = Some(forward.clone());
         self.heed_marks(forward.waits_for_mark());
@@ -23,7 +24,7 @@ impl Process {
         if forward.can_switch() && self.end.is_none() {
             forward.switch();
         }
-        // A run without a warm-up is at its point now.
+        // Without a warm-up, the run is at its point now.
         self.look_for_point();
     }
 
@@ -31,27 +32,28 @@ impl Process {
         self.threads.iter_mut().for_each(|thread| thread.cpu.stops_at_mark = heed);
     }
 
-    /// A thread is about to pass the mark of a region's begin.
+    /// Called when a thread is about to pass the begin marker of the region of interest.
     pub(super) fn stop_at_mark(&mut self) {
         if let Some(forward) = &self.forward {
             forward.stop();
         }
-        // If kernels are in flight, threads go on until those have ended.
+        // If kernels are in flight, threads continue until these have ended.
         self.heed_marks(false);
     }
 
-    /// Whether the machine in time may take over now.
+    /// Whether the timed machine may take over now.
     pub(super) fn can_switch(&self) -> bool {
         self.forward.as_ref().is_some_and(Forward::can_switch)
     }
 
-    /// How many instructions may be executed before the switch or the point may come.
+    /// The number of instructions that can execute before the switch or the point may be reached.
     pub(super) fn instructions_to_point(&self) -> u64 {
         let next = self.forward.as_ref().and_then(Forward::next_change);
         next.map_or(u64::MAX, |next| next.saturating_sub(self.clock.instructions()).max(1))
     }
 
-    /// Looks whether the point has been passed; what is measured begins there. Says whether it is the first to notice.
+    /// Checks whether the point has been passed, and begins the measurement there. Returns whether it was passed since
+    /// the last check.
     pub(super) fn look_for_point(&mut self) -> bool {
         let Some(forward) = &self.forward else { return false };
         forward.executed(self.clock.instructions());
@@ -63,7 +65,7 @@ impl Process {
         passed
     }
 
-    /// When time is up: not while a program is fast-forwarded, which takes none.
+    /// The limit on simulated time; there is none while the program is fast-forwarded.
     pub(super) fn time_limit(&self) -> Time {
         match &self.forward {
             Some(forward) if !forward.is_in_time() => Time::NEVER,

@@ -1,20 +1,21 @@
-//! Futexes: threads that wait at an address until another thread says so.
+//! Futexes: threads that wait at an address until another thread wakes them.
 //!
-//! A futex is its virtual address, for there is one address space. Who has waited longest is woken first.
+//! A futex is identified by its virtual address, since there is one address space. The longest-waiting thread is woken
+//! first.
 
 use super::{Process, State, Wait, What};
 use crate::{errno::Errno, guest::GuestMemory};
 use engine::Time;
 use mem::VirtAddr;
 
-/// The operation that `FUTEX_WAKE_OP` does on the second word, packed as the program gave it.
+/// The operation of `FUTEX_WAKE_OP` on the second word, in the program's encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct WakeOp(pub u32);
 
 impl WakeOp {
     fn argument(self) -> u32 {
         let argument = self.0 << 8 >> 20;
-        // The highest bit of the operation says that the argument is a shift.
+        // The highest bit of the operation marks the argument as a shift count.
         if self.0 >> 31 != 0 { 1 << (argument & 31) } else { argument }
     }
 
@@ -31,7 +32,7 @@ impl WakeOp {
         })
     }
 
-    /// Whether waiters on the second word are woken too, by its old value.
+    /// Whether waiters on the second word are also woken, depending on its old value.
     fn compare(self, old: u32) -> Result<bool, Errno> {
         let (old, with) = (old as i32, (self.0 << 20) as i32 >> 20);
         Ok(match self.0 >> 24 & 15 {
@@ -47,7 +48,7 @@ impl WakeOp {
 }
 
 impl Process {
-    /// Waits at an address if it holds `expected`.
+    /// Makes the thread wait at an address if it holds `expected`.
     pub(crate) fn wait_futex(&mut self, address: u64, expected: u32, bits: u32, deadline: Time) -> Result<Wait, Errno> {
         if bits == 0 {
             return Err(Errno::EINVAL);
@@ -62,7 +63,7 @@ impl Process {
         Ok(Wait { what: What::Futex { address, bits, turn }, deadline })
     }
 
-    /// Wakes up to `most` threads that wait at an address for one of `bits`; answers with how many.
+    /// Wakes up to `most` threads that wait at an address for one of `bits`; returns how many.
     pub(crate) fn wake_futex(&mut self, address: u64, most: u64, bits: u32) -> u64 {
         let woken: Vec<usize> = self.waiters(address, bits).into_iter().take(clamp(most)).collect();
         for index in &woken {
@@ -71,7 +72,7 @@ impl Process {
         woken.len() as u64
     }
 
-    /// Wakes some of those who wait at an address and lets others wait at a second one; answers with both together.
+    /// Wakes up to `wake` threads that wait at `from`, and moves up to `requeue` others to `to`; returns both counts.
     pub(crate) fn requeue_futex(&mut self, from: u64, wake: u64, to: u64, requeue: u64) -> Result<(u64, u64), Errno> {
         self.futex_word(to)?;
         let woken = self.wake_futex(from, wake, u32::MAX);
@@ -111,7 +112,7 @@ impl Process {
         Ok(self.space.read_u32(VirtAddr(address))?)
     }
 
-    /// The threads that wait at an address, by how long they have.
+    /// The threads that wait at an address, longest-waiting first.
     fn waiters(&self, at: u64, wanted: u32) -> Vec<usize> {
         let mut waiters: Vec<(u64, usize)> = Vec::new();
         for (index, thread) in self.threads.iter().enumerate() {
@@ -127,7 +128,7 @@ impl Process {
     }
 }
 
-/// A count as the kernel takes it: a signed number, of which a negative one is many.
+/// Interprets a count as the kernel does: a negative number stands for unlimited.
 fn clamp(count: u64) -> usize {
     let count = count as i32;
     if count < 0 { usize::MAX } else { count as usize }
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_operation_of_a_wake_is_unpacked_as_the_kernel_does() {
-        // What glibc's condition variables once used: set to 0, wake if the old value was above 1.
+        // As used by older condition variables of glibc: set to 0, wake if the old value was above 1.
         let op = WakeOp(4 << 24 | 1);
         assert_eq!((op.apply(7), op.compare(2), op.compare(1)), (Ok(0), Ok(true), Ok(false)));
         let shifted_or = WakeOp(2 << 28 | 1 << 31 | 3 << 12);

@@ -35,20 +35,20 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
 use x86::Blocks;
 
-/// The number of the process; its first thread has the same.
+/// The process ID, which is also the ID of its first thread.
 pub const PID: u32 = 1000;
 
 /// A Linux process inside the simulator.
 pub struct Process {
     pub space: AddressSpace,
     blocks: Blocks<AddressSpace>,
-    /// Those that have not ended, by the order in which they began. The first may have ended before others.
+    /// Live threads, in order of creation. The first thread may have ended before others.
     pub(crate) threads: Vec<Thread>,
     next_tid: u32,
-    /// Who has run last.
+    /// The index of the thread that ran last.
     turn: usize,
     next_futex_turn: u64,
-    /// The running thread gave the rest of its turn away.
+    /// Whether the running thread gave up the rest of its turn.
     pub(crate) yielded: bool,
     pub(crate) clock: Clock,
     pub(crate) files: Files,
@@ -59,25 +59,25 @@ pub struct Process {
     pub(crate) random: Pcg64Mcg,
     pub(crate) driver: Box<dyn Trap>,
     pub(crate) cpus: u32,
-    /// When SIGALRM is due, and how long after that again.
+    /// When SIGALRM is due, and its period.
     pub(crate) alarm: Option<Alarm>,
     pub(crate) end: Option<End>,
-    /// Where somebody may ask for the end, and how many instructions he has been told of.
+    /// Through which the run can be stopped, and the number of instructions already reported to it.
     pub(crate) monitor: Monitor,
     told: u64,
     /// The region of interest, if the program marks one.
     region: Marked,
-    /// If it is fast-forwarded: how far it is.
+    /// The state of a fast-forwarded run.
     forward: Option<Forward>,
     limits: Limits,
     symbols: Symbols,
-    /// Unknown system calls that have been named.
+    /// Unknown system calls that have been reported.
     pub(crate) named: BTreeSet<u64>,
-    /// Paths of which it has been said that the program may not write them.
+    /// Paths for which a refused write has been reported.
     pub(crate) refused: BTreeSet<String>,
-    /// What has been said about the simulator's own limits.
+    /// Messages about the simulator's own limits that have been printed.
     pub(crate) explained: BTreeSet<&'static str>,
-    /// What `/proc/self/cmdline` holds.
+    /// The contents of `/proc/self/cmdline`.
     pub(crate) command_line: Vec<u8>,
     calls: u64,
 }
@@ -96,14 +96,14 @@ pub struct Alarm {
     pub every: engine::Time,
 }
 
-/// How far a process may go.
+/// Limits on the run of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub instructions: u64,
     pub time: engine::Time,
 }
 
-/// What a run took.
+/// Totals of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     pub instructions: u64,
@@ -111,16 +111,16 @@ pub struct Totals {
     pub threads: u32,
     pub page_faults: u64,
     pub memory: Bytes,
-    /// Simulated; of a run that was fast-forwarded, from its point on.
+    /// Simulated time; in a fast-forwarded run, since the point.
     pub time: engine::Time,
-    /// Of which this much lies in the region of interest that the program marked.
+    /// The part of it inside the region of interest that the program marked.
     pub region: Option<engine::Time>,
-    /// What ran without time before, if it was fast-forwarded.
+    /// What ran functionally before, in a fast-forwarded run.
     pub forwarded: Option<Forwarded>,
 }
 
 impl Process {
-    /// What it has taken so far.
+    /// The totals so far.
     pub fn totals(&self) -> Totals {
         let forwarded = self.forward.as_ref().map(Forward::outcome);
         // Nothing is measured before the point.
@@ -137,7 +137,7 @@ impl Process {
         }
     }
 
-    /// Tells those who watch the run how far it is.
+    /// Reports progress to the monitor.
     fn tell(&mut self) {
         let instructions = self.clock.instructions() - self.told;
         self.told += instructions;
@@ -148,20 +148,20 @@ impl Process {
         &self.symbols
     }
 
-    /// The place of a living thread in the list.
+    /// The index of a live thread.
     pub(crate) fn thread_index(&self, tid: Tid) -> Option<usize> {
-        // They are numbered in the order in which they began.
+        // Threads are sorted by ID, since they are numbered in order of creation.
         self.threads.binary_search_by_key(&tid, |thread| thread.tid).ok()
     }
 
-    /// The next number for a thread.
+    /// Allocates a thread ID.
     pub(crate) fn new_tid(&mut self) -> Tid {
         let tid = Tid(self.next_tid);
         self.next_tid += 1;
         tid
     }
 
-    /// What [`Process::new_tid`] will give.
+    /// The next result of [`Process::new_tid`].
     pub(crate) fn peek_tid(&self) -> u32 {
         self.next_tid
     }

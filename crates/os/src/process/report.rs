@@ -1,4 +1,4 @@
-//! What to say about a process that did not end by itself.
+//! Reports on processes that did not end normally.
 
 use super::{End, Process, State, What};
 use crate::{
@@ -12,7 +12,7 @@ impl Process {
         End::Deadlock { threads: self.whereabouts() }
     }
 
-    /// What each thread waits for, and where it is: address and function.
+    /// What each thread waits for, and its location: address and function.
     pub fn whereabouts(&self) -> Vec<(Tid, String)> {
         let threads = self.threads.iter().map(|thread| {
             let what = match thread.state {
@@ -42,7 +42,7 @@ impl Process {
         }
     }
 
-    /// An address, with the function it lies in.
+    /// Formats an address with its function.
     pub(crate) fn place(&self, rip: u64) -> String {
         match self.symbols.name(rip) {
             Some(name) => format!("{rip:#x} in {name}"),
@@ -90,7 +90,7 @@ impl Process {
         )
     }
 
-    /// The bytes of the instruction at an address, if there are any.
+    /// The bytes of the instruction at an address, if it can be fetched.
     fn code_at(&mut self, rip: u64) -> String {
         let mut bytes = [0; 15];
         match self.space.fetch(rip, &mut bytes) {

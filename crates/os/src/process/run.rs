@@ -1,28 +1,28 @@
-//! The scheduler: one host thread runs the guest's threads in turn, always in the same order.
+//! The scheduler: one host thread runs the guest's threads round-robin, in a deterministic order.
 //!
-//! A turn is a fixed number of instructions. It is long while only one thread can run, and ends early when the thread
-//! waits, ends, or when a timer is due.
+//! A turn is a fixed number of instructions. It is longer while only one thread can run, and ends early when the thread
+//! waits or ends, or when a timer is due.
 
 use super::{End, Process, State};
 use crate::{calls::Flow, errno::Errno};
 use engine::Time;
 use x86::{Exit, Reg};
 
-/// A turn while others could run, in instructions.
+/// The length of a turn in instructions, if several threads can run.
 const SHARED_TURN: u64 = 10_000;
 
-/// A turn while nobody else can.
+/// The length of a turn if only one thread can run.
 const LONE_TURN: u64 = 1_000_000;
 
-/// What devices may do between two turns, in instructions of theirs.
+/// The devices' budget between two turns, in device instructions.
 const DEVICE_TURN: u64 = 100_000;
 
-/// What became of a turn of a host whose time is a machine's.
+/// The result of a turn of a functional host on a timed machine.
 #[derive(Debug)]
 pub enum Turn {
-    /// Threads ran, until the time that the program's clock shows now.
+    /// Threads ran up to the program's current time.
     Ran,
-    /// All threads wait: until this time, by the program's clock, or for a device.
+    /// All threads wait: until this time on the program's clock, or for a device.
     Waits {
         until: Time,
     },
@@ -30,8 +30,8 @@ pub enum Turn {
 }
 
 impl Process {
-    /// A turn of a thread of at most `most` instructions that begins at `now`, by the program's clock. It ends early when `stop` says so
-    /// after a system call. `attention`: a device has something to tell.
+    /// Runs a turn of one thread: at most `most` instructions, starting at `now` on the program's clock. It ends early
+    /// if `stop` returns true after a system call. `attention`: a device has something to report.
     pub fn turn_at(&mut self, now: Time, most: u64, attention: bool, stop: &dyn Fn() -> bool) -> Turn {
         self.clock.skip_to(now);
         if attention {
@@ -63,12 +63,12 @@ impl Process {
         }
     }
 
-    /// What the program's clock shows.
+    /// The time on the program's clock.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Runs to the end.
+    /// Runs the process to its end.
     pub fn run(&mut self) -> End {
         if self.forward.is_some() {
             // Kernels that have waited for the switch start at once.
@@ -81,7 +81,8 @@ impl Process {
         }
     }
 
-    /// A turn of the next thread, or (if none can run) of devices or time. Says how the process ended, if it has.
+    /// Runs a turn of the next thread or, if none can run, lets devices work or time pass. Returns how the process
+    /// ended, if it has.
     pub(super) fn round(&mut self) -> Option<End> {
         if let Some(end) = self.end.take() {
             return Some(end);
@@ -98,7 +99,7 @@ impl Process {
         self.over()
     }
 
-    /// Looks around after a turn: says how the process ended, if it has.
+    /// Checks for the end of the process after a turn.
     fn over(&mut self) -> Option<End> {
         self.look_for_point();
         self.tell();
@@ -131,10 +132,10 @@ impl Process {
         let mut left = if alone { LONE_TURN } else { SHARED_TURN }.min(most);
         left = left.min(self.limits.instructions.saturating_sub(self.clock.instructions()));
         while left > 0 && self.end.is_none() && self.driver.broken().is_none() && !self.can_switch() && !stop() {
-            // What the thread does may bring something about that happens before its turn would end.
+            // The thread may have set a deadline that comes before the end of its turn.
             left = left.min(self.clock.instructions_until(self.next_deadline().min(self.time_limit())));
             left = left.min(self.instructions_to_point());
-            // The list changes when threads begin and end.
+            // The list changes when threads start and end.
             let Some(index) = self.thread_index(tid) else { return };
             self.turn = index;
             if !self.threads[index].can_run() || std::mem::take(&mut self.yielded) {
@@ -157,7 +158,7 @@ impl Process {
         self.let_devices_work();
     }
 
-    /// Runs a thread until something happens; answers with the instructions executed.
+    /// Runs a thread until an exit of the CPU; returns the number of instructions executed.
     fn execute(&mut self, index: usize, budget: u64) -> u64 {
         let thread = &mut self.threads[index];
         let cpu = &mut thread.cpu;
@@ -180,7 +181,8 @@ impl Process {
             }
             Exit::Fault(exception) => self.fault(index, exception),
         }
-        // Time goes on whatever happens: a fault that is repaired and comes back for ever is a run-away too.
+        // Time always advances, so that a fault that is repaired and repeated forever still reaches the instruction
+        // limit.
         if executed == 0 {
             self.clock.executed(1);
         }
@@ -214,14 +216,14 @@ impl Process {
         }
     }
 
-    /// The next moment at which something happens by itself.
+    /// The time of the next timeout, alarm or driver event.
     pub(super) fn next_deadline(&self) -> Time {
         let waits = self.threads.iter().map(|thread| thread.deadline()).min().unwrap_or(Time::NEVER);
         let waits = waits.min(self.driver.next_event());
         self.alarm.map_or(waits, |alarm| waits.min(alarm.at))
     }
 
-    /// Nobody can run: time goes on to the next deadline, or nothing can ever happen.
+    /// No thread can run: advances time to the next deadline, or reports a deadlock.
     fn wait_for_something(&mut self) {
         match self.next_deadline() {
             Time::NEVER => self.end = Some(self.deadlock()),
@@ -229,7 +231,7 @@ impl Process {
         }
     }
 
-    /// Lets the driver's devices work; says whether they did anything.
+    /// Lets the driver's devices work; returns whether they did anything.
     pub(super) fn let_devices_work(&mut self) -> bool {
         let all_wait = !self.threads.iter().any(|thread| thread.can_run());
         let done = self.driver.work(&mut self.space, self.clock.now(), DEVICE_TURN);

@@ -1,4 +1,4 @@
-//! Setting up a process from a program file.
+//! Creates a process from a program file.
 
 use super::{Heap, Limits, PID, Process, Thread};
 use crate::{
@@ -16,37 +16,37 @@ use std::{os::unix::ffi::OsStrExt, path::PathBuf};
 use thiserror::Error;
 use x86::{Blocks, Cpu, Reg};
 
-/// Every run draws the same random numbers.
+/// The fixed seed: every run draws the same random numbers.
 const SEED: u128 = 0xc0_4e51_0c04_e510;
 
-/// How a process is to be started.
+/// How to start a process.
 pub struct Options {
     /// The program's path as the guest knows it.
     pub path: Vec<u8>,
-    /// The first is the program's name.
+    /// The first argument is the program's name.
     pub arguments: Vec<Vec<u8>>,
     pub environment: Vec<Vec<u8>>,
     pub mounts: Vec<Mount>,
-    /// The working folder, as the guest's path; it must lie in a mount.
+    /// The working folder as a guest path; it must be in a mount.
     pub folder: PathBuf,
     pub stdio: Stdio,
     pub memory: Bytes,
-    /// The longest file, and all that may be written.
+    /// The maximum size of a file, and the maximum total of bytes written.
     pub longest_file: Bytes,
     pub most_written: Bytes,
-    /// How many processors the program is told there are.
+    /// The number of processors reported to the program.
     pub cpus: u32,
     pub max_instructions: u64,
     pub max_time: Time,
     pub driver: Box<dyn Trap>,
-    /// Where files are noted whose contents the program executes or maps: its loader and its libraries.
+    /// Records the files that the program executes or maps: its loader and its libraries.
     pub files_used: Option<UsedFiles>,
-    /// To stop the process from outside.
+    /// Lets the process be stopped from outside.
     pub monitor: Monitor,
 }
 
 impl Options {
-    /// A program by itself: no files, no driver, the usual limits.
+    /// A program without files and driver, with the default limits.
     pub fn new(path: impl Into<Vec<u8>>) -> Options {
         let path = path.into();
         Options {
@@ -80,13 +80,13 @@ pub enum StartError {
     Mount(#[from] MountError),
     #[error("the working folder '{0}' is not in any folder that is shown to the program")]
     Folder(String),
-    /// The driver can't do what it is asked for.
+    /// The driver does not support the requested configuration.
     #[error("{0}")]
     Driver(String),
 }
 
 impl Process {
-    /// Sets a process up, ready to run.
+    /// Creates a process that is ready to run.
     pub fn start(program: &[u8], options: Options) -> Result<Process, StartError> {
         let mut space = AddressSpace::new(options.memory);
         let namespace = Namespace::new(&options.mounts)?;
@@ -117,7 +117,7 @@ impl Process {
         driver.see(files.view());
         let mut cpu = Cpu::new();
         cpu.rip = image.loader.map_or(image.entry, |loader| loader.entry);
-        // Libraries of some distributions ask for x86-64-v2.
+        // Libraries of some distributions require x86-64-v2.
         cpu.features.sse4 = image.loader.is_some();
         cpu.gpr[Reg::Rsp] = stack;
         let mut command_line = options.arguments.join(&0);

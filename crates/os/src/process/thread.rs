@@ -1,4 +1,4 @@
-//! A thread of a process, and what it waits for.
+//! A thread of a process, and its wait states.
 
 use crate::{
     Tid,
@@ -7,37 +7,38 @@ use crate::{
 use engine::Time;
 use x86::{Cpu, Exception, Reg};
 
-/// A system call in progress: what it was asked, so that it can be made again.
+/// A system call in progress, with its arguments so that it can be repeated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Call {
     pub number: u64,
     pub args: [u64; 6],
-    /// When it gives up, once that has been worked out from a relative time-out.
+    /// When it times out, once computed from a relative timeout.
     pub deadline: Option<Time>,
-    /// Bytes that it has moved before it came to a page that a driver guards.
+    /// Bytes already transferred when it reached a page that a driver guards.
     pub done: u64,
 }
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A `FUTEX_WAKE`. Of several, the one with the lowest `turn` goes first.
+    /// A `FUTEX_WAKE`. Among several waiters, the one with the lowest `turn` is woken first.
     Futex { address: u64, bits: u32, turn: u64 },
-    /// Time; what remains is stored at `remaining` if a signal comes first.
+    /// A point in time; if a signal comes first, the remaining time is stored at `remaining`.
     Sleep { remaining: u64 },
-    /// Something happening on a pipe: then the call is made again. `restart`: whether a signal restarts it (SA_RESTART).
+    /// A change on a pipe, after which the call is repeated. `restart`: whether a signal restarts the call
+    /// (SA_RESTART).
     Files { restart: bool },
-    /// The driver: then the call is made again.
+    /// The driver, after which the call is repeated.
     Driver,
-    /// The driver, which brings a page: then the instruction is executed again, or the call made again. No signal ends it.
+    /// A page from the driver, after which the instruction or the call is repeated. Signals don't interrupt this wait.
     Page { call: bool },
-    /// A signal that has a handler (`pause`, `sigsuspend`).
+    /// A signal with a handler (`pause`, `sigsuspend`).
     Handler,
-    /// One of a set of signals (`sigtimedwait`), whose information goes to `info`.
+    /// A signal of a set (`sigtimedwait`), whose information is stored at `info`.
     Signal { set: SigSet, info: u64 },
 }
 
-/// A wait, and when it ends in any case.
+/// A wait, and its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     pub what: What,
@@ -48,29 +49,28 @@ pub struct Wait {
 pub enum State {
     Running,
     Waiting(Wait),
-    /// Its wait is over: the system call is to be made again.
+    /// The wait is over, and the system call must be repeated.
     Retrying,
 }
 
-/// A thread.
 pub struct Thread {
     pub tid: Tid,
     pub cpu: Cpu,
     pub state: State,
     pub call: Call,
     pub blocked: SigSet,
-    /// The mask to go back to after the next handler (`sigsuspend`).
+    /// The signal mask to restore after the next handler (`sigsuspend`).
     pub mask_after: Option<SigSet>,
     pub pending: Vec<SigInfo>,
     pub alt_stack: AltStack,
     pub trap: TrapState,
-    /// Set to zero, with a wake-up, when the thread ends.
+    /// An address to clear, with a futex wake-up, when the thread ends.
     pub clear_at_exit: u64,
     pub robust_list: u64,
     pub name: [u8; 16],
-    /// On a machine in time: its core holds the line that its next instruction, a locked one, is about.
+    /// In a timed run: whether the core holds the line that the thread's next instruction, a locked one, accesses.
     pub locked: bool,
-    /// The same: what its next instruction did wrong, until the kernel looks into it.
+    /// In a timed run: the exception of the thread's next instruction, until the kernel handles it.
     pub exception: Option<Exception>,
 }
 
@@ -94,7 +94,7 @@ impl Thread {
         }
     }
 
-    /// Takes down the system call that its registers hold.
+    /// Records the system call in its registers.
     pub fn note_call(&mut self) {
         use Reg::{R8, R9, R10, Rax, Rdi, Rdx, Rsi};
         let gpr = &self.cpu.gpr;
@@ -106,7 +106,7 @@ impl Thread {
         matches!(self.state, State::Running | State::Retrying)
     }
 
-    /// When the wait of this thread ends by itself.
+    /// When the thread's wait times out.
     pub fn deadline(&self) -> Time {
         match self.state {
             State::Waiting(wait) => wait.deadline,
@@ -114,7 +114,7 @@ impl Thread {
         }
     }
 
-    /// Its name as text.
+    /// The thread's name as text.
     pub fn name(&self) -> String {
         let end = self.name.iter().position(|byte| *byte == 0).unwrap_or(self.name.len());
         String::from_utf8_lossy(&self.name[..end]).into_owned()

@@ -1,4 +1,4 @@
-//! How waits end: by whoever wakes the thread, or by their deadline.
+//! How waits end: by a wake-up or by a timeout.
 
 use super::{Process, State, Wait, What};
 use crate::{errno::Errno, guest::HostFault};
@@ -13,7 +13,7 @@ impl Process {
         thread.state = State::Running;
     }
 
-    /// The wait of a thread has lasted as long as it may.
+    /// Ends the wait of a thread whose deadline has passed.
     pub(super) fn time_out(&mut self, index: usize, what: What) {
         match what {
             What::Futex { .. } => self.finish(index, Err(Errno::ETIMEDOUT)),
@@ -27,7 +27,7 @@ impl Process {
         }
     }
 
-    /// Something happened that threads may wait for: those look again.
+    /// Makes waiting threads repeat their calls after an event that they may wait for.
     pub(crate) fn retry(&mut self, waiting: impl Fn(What) -> bool) {
         for thread in &mut self.threads {
             if matches!(thread.state, State::Waiting(wait) if waiting(wait.what)) {
@@ -36,7 +36,7 @@ impl Process {
         }
     }
 
-    /// The driver or its devices have done something: those who wait for them look again.
+    /// Makes threads that wait for the driver or its devices check again.
     pub(crate) fn retry_driver(&mut self) {
         self.retry(|what| matches!(what, What::Driver | What::Page { call: true }));
         for thread in &mut self.threads {
@@ -46,8 +46,8 @@ impl Process {
         }
     }
 
-    /// Lets the driver answer for a page that it guards, to which an instruction or a system call has come; says whether the access is to
-    /// be made again, now or when the thread goes on.
+    /// Lets the driver handle an access of an instruction or a system call to a guarded page. Returns whether the
+    /// access must be repeated, now or when the thread continues.
     pub(crate) fn repair(&mut self, index: usize, address: u64, write: bool, call: bool) -> bool {
         let (tid, now) = (self.threads[index].tid, self.clock.now());
         self.space.take_guarded();

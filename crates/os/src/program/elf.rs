@@ -1,8 +1,8 @@
 //! ELF files for x86-64 Linux.
 //!
-//! A file is checked whole before anything is loaded, and refused with words that say how to build one that works. A
-//! position-independent executable relocates itself when it starts; here it only gets a base address. One that is dynamically
-//! linked names a loader: a second file, which gets the first instruction and finds libraries by system calls, like any program.
+//! A file is checked completely before anything is loaded; a rejection explains how to build a file that works. A
+//! position-independent executable relocates itself at start; here it only gets a base address. A dynamically linked
+//! one names a loader: a second file, which executes first and finds libraries by system calls, like any program.
 
 use super::{isa, symbols::Symbols};
 use crate::GuestMemory;
@@ -19,7 +19,7 @@ use thiserror::Error;
 type Header = FileHeader64<LittleEndian>;
 pub(super) type Segment = ProgramHeader64<LittleEndian>;
 
-/// Where position-independent executables go, as on Linux without randomisation.
+/// The base address of position-independent executables, as in Linux without randomisation.
 const PIE_BASE: u64 = 0x5555_5555_4000;
 
 pub(super) const ENDIAN: LittleEndian = LittleEndian;
@@ -54,16 +54,16 @@ pub enum ProgramError {
     TooLarge(Bytes),
 }
 
-/// How a program's loader is read: by its path as the program knows it. None if it is not shown to the program.
+/// Reads the loader of a program, by its path as the program knows it. None if the program can't see it.
 pub type ReadLoader<'a> = &'a mut dyn FnMut(&[u8]) -> Option<io::Result<Rc<[u8]>>>;
 
-/// A program that has been loaded.
+/// A loaded program.
 pub struct Image {
-    /// Where the program itself begins.
+    /// The program's own entry point.
     pub entry: u64,
-    /// Its loader, if it is dynamically linked: it is executed first.
+    /// Its loader, if it is dynamically linked; the loader executes first.
     pub loader: Option<Loader>,
-    /// Where the program headers lie in memory, for the auxiliary vector; 0 if they are not loaded.
+    /// The address of the program headers in memory, for the auxiliary vector; 0 if they are not loaded.
     pub headers: u64,
     pub header_size: u64,
     pub header_count: u64,
@@ -72,7 +72,7 @@ pub struct Image {
     pub symbols: Symbols,
 }
 
-/// A loader in memory.
+/// A loaded loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loader {
     pub base: u64,
@@ -80,7 +80,7 @@ pub struct Loader {
 }
 
 impl Image {
-    /// Checks a file and loads it, and its loader if it needs one.
+    /// Checks and loads a file, with its loader if it needs one.
     pub fn load(file: &[u8], space: &mut AddressSpace, read: ReadLoader) -> Result<Image, ProgramError> {
         let parsed = File::parse(file)?;
         let loader = match parsed.interpreter()? {
@@ -116,7 +116,7 @@ fn read_loader(path: &[u8], read: ReadLoader) -> Result<Rc<[u8]>, ProgramError> 
     file.map_err(|error| unusable(path, error.to_string()))
 }
 
-/// Loads a program's loader where there is room.
+/// Loads a program's loader at a free address.
 fn load_loader(path: &[u8], file: &[u8], space: &mut AddressSpace) -> Result<Loader, ProgramError> {
     let unusable = |reason: String| unusable(path, reason);
     let load = |space: &mut AddressSpace| {
@@ -138,7 +138,7 @@ fn load_loader(path: &[u8], file: &[u8], space: &mut AddressSpace) -> Result<Loa
     })
 }
 
-/// An ELF file whose headers are sound.
+/// An ELF file with valid headers.
 struct File<'a> {
     bytes: &'a [u8],
     header: &'a Header,
@@ -164,7 +164,7 @@ impl<'a> File<'a> {
         self.segments.iter().filter(|segment| segment.p_type(ENDIAN) == elf::PT_LOAD)
     }
 
-    /// The path of the loader that it names.
+    /// The path of its loader, if it names one.
     fn interpreter(&self) -> Result<Option<&'a [u8]>, ProgramError> {
         const LONGEST: usize = 4096;
         let Some(segment) = self.segments.iter().find(|segment| segment.p_type(ENDIAN) == elf::PT_INTERP) else {
@@ -177,7 +177,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Loads its segments; answers with the page-aligned end of the last.
+    /// Loads its segments; returns the page-aligned end of the last.
     fn load(&self, base: u64, space: &mut AddressSpace) -> Result<u64, ProgramError> {
         let mut end = 0;
         for segment in self.loaded() {
@@ -186,7 +186,7 @@ impl<'a> File<'a> {
         Ok(end)
     }
 
-    /// Where it begins, which must be in its code. Its segments have been loaded.
+    /// Its entry point, which must be in executable code. Its segments must be loaded.
     fn entry(&self, base: u64) -> Result<u64, ProgramError> {
         let entry = base.wrapping_add(self.header.e_entry(ENDIAN));
         let runs = |segment: &Segment| {
@@ -197,7 +197,7 @@ impl<'a> File<'a> {
         inside.then_some(entry).ok_or_else(|| damaged("its entry point lies outside its code"))
     }
 
-    /// A base at which all its segments have room.
+    /// A base address at which all its segments fit.
     fn room(&self, space: &AddressSpace) -> Result<u64, ProgramError> {
         let outside = || damaged("a segment lies outside the address space");
         let (mut first, mut last) = (u64::MAX, 0);
@@ -223,7 +223,7 @@ fn check_header(file: &[u8]) -> Result<&Header, ProgramError> {
     if !file.starts_with(b"\x7fELF") {
         return Err(ProgramError::NotElf);
     }
-    // The bytes EI_CLASS and EI_DATA.
+    // The fields EI_CLASS and EI_DATA.
     match file.get(4) {
         Some(&1) => return Err(ProgramError::Not64Bit),
         Some(&2) => {}
@@ -264,7 +264,7 @@ fn architecture(machine: elf::Machine) -> String {
     name.into()
 }
 
-/// Loads one segment; answers with the page-aligned end of it.
+/// Loads one segment; returns its page-aligned end.
 fn load_segment(file: &[u8], segment: &Segment, base: u64, space: &mut AddressSpace) -> Result<u64, ProgramError> {
     let bytes = segment.data(ENDIAN, file).map_err(|()| damaged("a segment lies outside it"))?;
     let size = segment.p_memsz(ENDIAN);

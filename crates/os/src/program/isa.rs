@@ -1,4 +1,4 @@
-//! Which level of x86-64 a file says that it needs: the GNU property x86 ISA needed, in its notes.
+//! The x86-64 level that a file declares as required: the GNU property "x86 ISA needed" in its notes.
 
 use super::elf::{ENDIAN, Segment};
 use object::read::elf::ProgramHeader;
@@ -7,7 +7,7 @@ const PT_GNU_PROPERTY: u32 = 0x6474_e553;
 const NT_GNU_PROPERTY_TYPE_0: u32 = 5;
 const ISA_1_NEEDED: u32 = 0xc000_8002;
 
-/// The level, from 1; what is damaged or missing asks for nothing.
+/// The level, from 1. Damaged or missing notes count as level 1.
 pub fn level(file: &[u8], segments: &[Segment]) -> u32 {
     let notes = segments.iter().filter(|segment| segment.p_type(ENDIAN).0 == PT_GNU_PROPERTY);
     let levels = notes.filter_map(|segment| needed(segment.data(ENDIAN, file).ok()?));

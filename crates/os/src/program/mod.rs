@@ -1,4 +1,4 @@
-//! Programs: ELF files, and how a process is set up from one.
+//! Programs: loading ELF files, and setting up the initial stack.
 
 mod elf;
 mod isa;

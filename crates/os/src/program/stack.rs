@@ -1,14 +1,14 @@
-//! What a program finds on its stack when it starts: arguments, environment and the auxiliary vector.
+//! The initial stack of a program: arguments, environment and the auxiliary vector.
 
 use super::Image;
 use crate::memory::{AddressSpace, MapError, PAGE, Place, Rights, USER_END};
 use crate::{Fault, GuestMemory};
 use mem::VirtAddr;
 
-/// How large the first thread's stack may grow. It takes up memory only where it has been touched.
+/// The maximum size of the first thread's stack. It takes up memory only where it has been touched.
 pub const STACK_SIZE: u64 = 8 << 20;
 
-/// Entries of the auxiliary vector, by the names of `<elf.h>`.
+/// Entry types of the auxiliary vector, named as in `<elf.h>`.
 mod at {
     pub const NULL: u64 = 0;
     pub const PHDR: u64 = 3;
@@ -31,26 +31,26 @@ mod at {
     pub const EXECFN: u64 = 31;
 }
 
-/// What CPUID leaf 1 has in EDX up to SSE2: FPU, TSC, CX8, CMOV, MMX, FXSR, SSE, SSE2.
+/// The feature bits of CPUID leaf 1, EDX, up to SSE2: FPU, TSC, CX8, CMOV, MMX, FXSR, SSE, SSE2.
 const HWCAP: u64 = 1 | 1 << 4 | 1 << 8 | 1 << 15 | 1 << 23 | 1 << 24 | 1 << 25 | 1 << 26;
 
-/// What a program is started with.
+/// The inputs to a program's start.
 pub struct Start<'a> {
     pub arguments: &'a [Vec<u8>],
     pub environment: &'a [Vec<u8>],
     /// The program's path as the guest knows it.
     pub path: &'a [u8],
-    /// For AT_RANDOM: stack protectors and hash seeds come from here.
+    /// For AT_RANDOM, the source of stack-protector values and hash seeds.
     pub random: [u8; 16],
     pub uid: u64,
     pub gid: u64,
 }
 
-/// Maps the stack and fills it; answers with the stack pointer.
+/// Maps and fills the stack; returns the stack pointer.
 pub fn set_up_stack(space: &mut AddressSpace, image: &Image, start: &Start) -> Result<u64, StackError> {
     space.map_at(Place::Exactly(USER_END - STACK_SIZE), STACK_SIZE, Rights::READ_WRITE, "[stack]")?;
     let size: usize = start.arguments.iter().chain(start.environment).map(|text| text.len() + 9).sum();
-    // Linux's own limit is a quarter of the stack.
+    // Linux's limit is also a quarter of the stack.
     if size as u64 > STACK_SIZE / 4 {
         return Err(StackError::TooLong);
     }

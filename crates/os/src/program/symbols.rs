@@ -1,4 +1,4 @@
-//! The names in a program, for reports on what went wrong in it.
+//! The symbols of a program, for error reports.
 
 use object::{
     LittleEndian,
@@ -14,14 +14,14 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Those of a file that is loaded at `base`; none if it is stripped.
+    /// The symbols of a file that is loaded at `base`; empty if it is stripped.
     pub fn read(file: &[u8], base: u64) -> Symbols {
         let mut named = named(file, base).unwrap_or_default();
         named.sort();
         Symbols { named }
     }
 
-    /// The function or variable of an address, and how far into it that is: `main+0x12`.
+    /// The function or variable at an address, with the offset: `main+0x12`.
     pub fn name(&self, address: u64) -> Option<String> {
         let after = self.named.partition_point(|(start, ..)| *start <= address);
         let (start, _, name) = self.named[..after].iter().rev().take(8).find(|(_, end, _)| address < *end)?;
@@ -39,7 +39,7 @@ fn named(file: &[u8], base: u64) -> Option<Vec<(u64, u64, String)>> {
     let named = named.filter_map(|symbol| {
         let name = symbols.symbol_name(LittleEndian, symbol).ok()?;
         let start = base.wrapping_add(symbol.st_value(LittleEndian));
-        // Hand-written assembly often has no size.
+        // Symbols of hand-written assembly often have no size.
         let size = symbol.st_size(LittleEndian).max(1);
         Some((start, start.saturating_add(size), String::from_utf8_lossy(name).into_owned()))
     });

@@ -1,8 +1,8 @@
-//! What a process wants done with each signal.
+//! The action of a process for each signal.
 
 use super::{SigSet, Signal};
 
-/// One signal's action, as `rt_sigaction` sets it.
+/// The action for one signal, as `rt_sigaction` sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action {
     /// The handler's address, or SIG_DFL or SIG_IGN.
@@ -27,7 +27,7 @@ impl Action {
     }
 }
 
-/// What is to be done with a signal.
+/// The effect of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disposition {
     Ignore,
@@ -64,7 +64,7 @@ impl Actions {
     }
 }
 
-/// The stack a thread has set aside for handlers.
+/// The alternate signal stack of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AltStack {
     pub start: u64,
@@ -76,7 +76,7 @@ impl AltStack {
     pub const ON_STACK: u32 = 1;
     pub const DISABLED: u32 = 2;
 
-    /// Whether a stack pointer is inside.
+    /// Whether a stack pointer is inside this stack.
     pub fn holds(&self, pointer: u64) -> bool {
         self.flags & AltStack::DISABLED == 0 && pointer > self.start && pointer - self.start <= self.size
     }

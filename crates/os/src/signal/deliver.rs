@@ -1,10 +1,10 @@
-//! Handing a signal to a thread that is about to run.
+//! Delivers signals to a thread that is about to run.
 
 use super::{Action, Disposition, SigInfo, SigSet, Signal};
 use crate::process::{End, Process, Thread};
 
 impl Process {
-    /// Whether a signal waits that the thread does not block.
+    /// Whether a signal is pending that the thread does not block.
     pub(crate) fn has_signal(&self, index: usize) -> bool {
         let thread = &self.threads[index];
         if thread.pending.is_empty() && self.pending.is_empty() {
@@ -14,7 +14,7 @@ impl Process {
         thread.pending.iter().any(open) || self.pending.iter().any(open)
     }
 
-    /// Hands over the signal with the lowest number that the thread does not block.
+    /// Delivers the pending, unblocked signal with the lowest number.
     pub(crate) fn deliver_signals(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         let blocked = thread.blocked;
@@ -28,8 +28,8 @@ impl Process {
         }
     }
 
-    /// A signal that can't wait: the instruction that caused it would only fail again. If the thread blocks or ignores it,
-    /// the process ends.
+    /// Delivers a signal that can't be deferred, because the instruction that caused it would fail again. If the thread
+    /// blocks or ignores it, the process ends.
     pub(crate) fn force_signal(&mut self, index: usize, info: SigInfo) {
         match self.actions.disposition(info.signal) {
             Disposition::Handle(action) if !self.threads[index].blocked.has(info.signal) => {
@@ -43,7 +43,7 @@ impl Process {
         let thread = &mut self.threads[index];
         let mask = thread.mask_after.take().unwrap_or(thread.blocked);
         if self.push_frame(index, &info, &action, mask).is_err() {
-            // No room for the frame: a second SIGSEGV, which nobody can handle either.
+            // There is no room for the frame, so a SIGSEGV handler could not run either.
             let report = self.stack_report(index, info.signal);
             self.end = Some(End::Killed { signal: Signal::SEGV.0, report });
             return;
@@ -62,7 +62,7 @@ impl Process {
     }
 }
 
-/// Takes the unblocked signal with the lowest number out of a queue.
+/// Removes the unblocked signal with the lowest number from a queue.
 fn take(list: &mut Vec<SigInfo>, blocked: SigSet) -> Option<SigInfo> {
     let open = list.iter().enumerate().filter(|(_, info)| !blocked.has(info.signal));
     let (place, _) = open.min_by_key(|(place, info)| (info.signal, *place))?;

@@ -1,4 +1,4 @@
-//! From what went wrong in an instruction to a signal.
+//! Converts CPU exceptions to signals.
 
 use super::{Detail, SigInfo, Signal};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use x86::{Access, Exception, Fault};
 
-/// What a handler finds in its context about the last fault (REG_TRAPNO, REG_ERR, REG_CR2).
+/// What a handler's context says about the last fault (REG_TRAPNO, REG_ERR, REG_CR2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrapState {
     pub number: u64,
@@ -19,7 +19,7 @@ impl Process {
     pub(crate) fn fault(&mut self, index: usize, exception: Exception) {
         let Exception { rip, fault } = exception;
         let at_instruction = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address: rip } };
-        // It stays as it was unless there is a signal: a page that only had to come is the kernel's own business.
+        // The trap state changes only if there is a signal: a page that is brought in is invisible to the program.
         let old = self.threads[index].trap;
         let mut trap = TrapState { number: fault.vector().into(), error: fault.error_code(), ..old };
         let info = match fault {
@@ -28,11 +28,11 @@ impl Process {
                 let at = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address } };
                 let why = self.space.why(address, access);
                 if why == Some(BadAccess::Forbidden) {
-                    // As cores see it, it may not have been there yet.
+                    // The page may not have been present when the core accessed it.
                     trap.error |= 1;
                 }
                 match why {
-                    // The page has come by now.
+                    // The page is present by now.
                     None => return,
                     Some(BadAccess::Guarded) if self.repair(index, address, access == Access::Write, false) => return,
                     Some(BadAccess::NotMapped) if !is_canonical(address) => SigInfo::from_kernel(Signal::SEGV),
@@ -62,7 +62,7 @@ fn is_canonical(address: u64) -> bool {
     (address as i64) << 16 >> 16 == address as i64
 }
 
-/// The code of SIGFPE for the flags of either floating-point unit (they lie at the same places).
+/// The SIGFPE code for the flags of either floating-point unit (SSE and x87 use the same bits).
 fn float_code(flags: u32) -> i32 {
     const INVALID: u32 = 1;
     const DIVIDE: u32 = 4;

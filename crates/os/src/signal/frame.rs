@@ -1,7 +1,7 @@
-//! The frame on a handler's stack: how it is made and how `rt_sigreturn` takes it back.
+//! The signal frame on a handler's stack: how it is built, and how `rt_sigreturn` restores it.
 //!
 //! From the stack pointer upwards: the return address, `ucontext`, `siginfo`; above them, aligned to 64 bytes, the
-//! floating-point state as `fxsave64` stores it. Every offset is the kernel's.
+//! floating-point state in the format of `fxsave64`. All offsets are those of Linux.
 
 use super::{Action, AltStack, SigInfo, SigSet};
 use crate::{Fault, errno::Errno, guest::GuestMemory, process::Process};
@@ -46,20 +46,20 @@ mod at {
     pub const END: usize = INFO + 128;
 }
 
-/// UC_SIGCONTEXT_SS and UC_STRICT_RESTORE_SS: the saved stack segment is right.
+/// UC_SIGCONTEXT_SS and UC_STRICT_RESTORE_SS: the saved stack segment is valid.
 const CONTEXT_FLAGS: u64 = 2 | 4;
 
 /// cs, gs, fs, ss of a 64-bit program, 16 bits each.
 const SEGMENTS: u64 = 0x33 | 0x2b << 48;
 
-/// Below the stack pointer lie bytes that a function may use without moving it.
+/// The red zone: bytes below the stack pointer that a function may use without moving it.
 const RED_ZONE: u64 = 128;
 
 const TRAP_FLAG: u64 = 1 << 8;
 const DIRECTION_FLAG: u64 = 1 << 10;
 
 impl Process {
-    /// Pushes a frame and lets the thread go on at the handler.
+    /// Pushes a frame and makes the thread continue at the handler.
     pub(super) fn push_frame(
         &mut self,
         index: usize,
@@ -108,9 +108,9 @@ impl Process {
         Ok(())
     }
 
-    /// `rt_sigreturn`: takes back what the handler left in its frame.
+    /// `rt_sigreturn`: restores the state that the handler left in its frame.
     pub(crate) fn pop_frame(&mut self, index: usize) -> Result<(), Errno> {
-        // The handler's `ret` has taken the return address.
+        // The handler's `ret` has popped the return address.
         let frame = self.threads[index].cpu.gpr[Reg::Rsp].wrapping_sub(8);
         let mut bytes = [0; at::END];
         self.space.read(VirtAddr(frame), &mut bytes)?;
@@ -139,7 +139,7 @@ impl Process {
     }
 }
 
-/// The flags of the other stack as a program sees them.
+/// The flags of the alternate stack as a program sees them.
 pub(crate) fn stack_flags(stack: &AltStack, pointer: u64) -> u32 {
     if stack.flags & AltStack::DISABLED != 0 {
         AltStack::DISABLED

@@ -1,8 +1,8 @@
-//! What a handler is told about a signal (`siginfo_t`).
+//! The information that a handler gets about a signal (`siginfo_t`).
 
 use super::Signal;
 
-/// A signal on its way.
+/// A pending signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SigInfo {
     pub signal: Signal,
@@ -10,7 +10,7 @@ pub struct SigInfo {
     pub detail: Detail,
 }
 
-/// What came with it.
+/// Details that accompany a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     None,
@@ -18,7 +18,7 @@ pub enum Detail {
     Fault {
         address: u64,
     },
-    /// Who sent it, and a value of his.
+    /// The sender, and a value it passed.
     Sender {
         pid: u32,
         uid: u32,
@@ -30,14 +30,14 @@ impl SigInfo {
     pub const SI_USER: i32 = 0;
     pub const SI_KERNEL: i32 = 0x80;
     pub const SI_TKILL: i32 = -6;
-    /// Of SIGBUS: the access was not aligned as it must be.
+    /// The code of a SIGBUS for a misaligned access.
     pub const BUS_ALIGNMENT: i32 = 1;
 
     pub fn from_kernel(signal: Signal) -> SigInfo {
         SigInfo { signal, code: SigInfo::SI_KERNEL, detail: Detail::None }
     }
 
-    /// The bytes of `siginfo_t`.
+    /// Encodes a `siginfo_t`.
     pub fn bytes(&self) -> [u8; 128] {
         let mut bytes = [0; 128];
         bytes[0..4].copy_from_slice(&u32::from(self.signal.0).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Signals: who wants what, what is on its way, and the frame a handler finds on its stack.
+//! Signals: their actions, their delivery, and the frame of a handler.
 
 mod action;
 mod deliver;
@@ -74,7 +74,7 @@ impl Signal {
         NAMES.get(usize::from(self.0) - 1).map_or_else(|| format!("signal {}", self.0), |name| (*name).into())
     }
 
-    /// Whether it does nothing unless handled. Stopping a process is not modelled: such signals do nothing either.
+    /// Whether its default action is to do nothing. Stopping a process is not modelled, so stop signals count too.
     fn ignored_by_default(self) -> bool {
         matches!(self.0, 17..=23 | 28)
     }

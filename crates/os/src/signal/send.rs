@@ -1,4 +1,4 @@
-//! Signals on their way to a thread.
+//! Sends signals to threads and to the process.
 
 use super::{Action, Disposition, SigInfo, Signal};
 use crate::{
@@ -10,7 +10,7 @@ use engine::Time;
 use mem::VirtAddr;
 use x86::Reg;
 
-/// Real-time signals queue up; of others only one waits at a time.
+/// From this number on signals queue up; of lower ones at most one is pending.
 const FIRST_REAL_TIME: u8 = 32;
 const MOST_QUEUED: usize = 1024;
 
@@ -26,7 +26,7 @@ impl Process {
         Ok(())
     }
 
-    /// Sends a signal to the process: a thread that does not block it takes it, the caller first.
+    /// Sends a signal to the process. A thread that does not block it takes it, preferably the caller.
     pub(crate) fn send_to_process(&mut self, caller: usize, info: SigInfo) -> Result<(), Errno> {
         let candidates = std::iter::once(caller).chain(0..self.threads.len());
         let waiting = |state| matches!(state, State::Waiting(wait) if matches!(wait.what, What::Signal { set, .. } if set.has(info.signal)));
@@ -42,13 +42,13 @@ impl Process {
         }
     }
 
-    /// Whether a signal goes nowhere. One that is blocked stays, for its action may change.
+    /// Whether a signal is discarded. A blocked one stays pending, since its action may change.
     fn drops(&self, signal: Signal, index: usize) -> bool {
         let blocked = self.threads.get(index).is_some_and(|thread| thread.blocked.has(signal));
         !blocked && self.actions.disposition(signal) == Disposition::Ignore
     }
 
-    /// A thread begins to wait: a signal that came while its call was on its way ends the wait at once.
+    /// Called when a thread starts to wait: a signal that arrived before then ends the wait at once.
     pub(crate) fn notice_signals(&mut self, index: usize) {
         let thread = &self.threads[index];
         let waiting = thread.pending.iter().chain(&self.pending).map(|info| info.signal);
@@ -57,7 +57,7 @@ impl Process {
         }
     }
 
-    /// Ends the wait of a thread for which a signal has come.
+    /// Ends the wait of a thread because of a signal.
     fn interrupt(&mut self, index: usize, signal: Signal) {
         let State::Waiting(wait) = self.threads[index].state else { return };
         if let What::Signal { set, info } = wait.what
@@ -84,7 +84,7 @@ impl Process {
         };
         if again {
             let thread = &mut self.threads[index];
-            // Back to the two bytes of the `syscall`.
+            // Go back over the two bytes of the `syscall` instruction.
             thread.cpu.rip -= 2;
             thread.cpu.gpr[Reg::Rax] = thread.call.number;
             thread.state = State::Running;
@@ -96,13 +96,13 @@ impl Process {
     fn store_remaining(&mut self, at: u64, deadline: Time) {
         if at != 0 {
             let left = TimeSpec::of(Time(deadline.0.saturating_sub(self.clock.now().0)));
-            // A bad pointer was found out when the call was made.
+            // The pointer was checked when the call was made.
             let _ = self.space.write_u64(VirtAddr(at), left.seconds);
             let _ = self.space.write_u64(VirtAddr(at.wrapping_add(8)), left.nanoseconds);
         }
     }
 
-    /// Takes a pending signal of a set for `sigtimedwait`: its number, with its information stored.
+    /// Takes a pending signal of a set for `sigtimedwait`: stores its information and returns its number.
     pub(crate) fn take_waited(&mut self, index: usize, set: u64, info: u64) -> Result<u64, Errno> {
         let wanted = super::SigSet(set);
         let first = |list: &mut Vec<SigInfo>| {
@@ -117,15 +117,15 @@ impl Process {
         Ok(found.signal.0.into())
     }
 
-    /// The alarm goes off.
+    /// Called when the alarm is due.
     pub(crate) fn ring(&mut self, alarm: Alarm) {
         self.alarm = (alarm.every > Time::ZERO).then(|| Alarm { at: alarm.at + alarm.every, ..alarm });
-        // A full queue of signals already holds this one.
+        // If the signal queue is full, it already holds this signal.
         let _ = self.send_to_process(0, SigInfo::from_kernel(Signal::ALRM));
     }
 }
 
-/// Puts a signal into a queue; says whether it is a new one.
+/// Queues a signal; returns whether it was added.
 fn queue(list: &mut Vec<SigInfo>, info: SigInfo) -> Result<bool, Errno> {
     if info.signal.0 < FIRST_REAL_TIME && list.iter().any(|other| other.signal == info.signal) {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Sets of signals, as the kernel's 64 bits.
+//! Signal sets, in the kernel's 64-bit representation.
 
 use super::Signal;
 
@@ -28,7 +28,7 @@ impl SigSet {
         SigSet(self.0 & !other.0)
     }
 
-    /// What can be blocked: everything but SIGKILL and SIGSTOP.
+    /// The subset that can be blocked: all but SIGKILL and SIGSTOP.
     pub fn blockable(self) -> SigSet {
         SigSet(self.0 & !(SigSet::bit(Signal::KILL) | SigSet::bit(Signal::STOP)))
     }

@@ -1,4 +1,4 @@
-/* What a program may do with files, and what it tries in vain. */
+/* File operations that are allowed, and attempts that must fail. */
 #include "guest.h"
 #include <dirent.h>
 
@@ -60,7 +60,7 @@ int files(int argc, char **argv) {
   return 0;
 }
 
-/* A folder that may be written holds one that may not, `outer/inner`; no renaming makes that writable. */
+/* A writable folder contains a read-only one, `outer/inner`; no rename may make it writable. */
 int nested(int argc, char **argv) {
   CHECK(!chdir(argv[1]));
   CHECK(open("outer/inner/new", O_CREAT | O_WRONLY, 0644) == -1 && errno == EROFS);
@@ -73,7 +73,7 @@ int nested(int argc, char **argv) {
   return 0;
 }
 
-/* Prints what each way out gives; every one must fail. argv[1]: a folder with the links `absolute`, `relative` and `loop`. */
+/* Prints the result of each attempt to leave the folder; all must fail. argv[1]: a folder with the links `absolute`, `relative` and `loop`. */
 int escape(int argc, char **argv) {
   CHECK(!chdir(argv[1]));
   const char *paths[] = {

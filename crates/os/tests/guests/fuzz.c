@@ -1,4 +1,4 @@
-/* System calls with arguments that make no sense. argv[1] is the seed. */
+/* System calls with random arguments. argv[1] is the seed. */
 #include "guest.h"
 #include <sys/syscall.h>
 
@@ -33,9 +33,9 @@ int fuzz(int argc, char **argv) {
   for (int i = 0; i < 1500; i++) {
     long number = draw() % 460;
     switch (number) {
-      /* What would end the run at once or close the mouth of it. */
+      /* Skip calls that would end the run or block it forever. */
       case SYS_exit: case SYS_exit_group: case SYS_pause: case SYS_rt_sigsuspend: case SYS_rt_sigreturn: continue;
-      /* Its own memory may go only now and then. */
+      /* Change the program's own memory only rarely. */
       case SYS_munmap: case SYS_mprotect: case SYS_mremap: case SYS_brk: case SYS_arch_prctl: if (draw() % 16) continue;
     }
     for (unsigned j = 0; j < 256; j += 8) *(long *)(buffer + draw() % 1024 * 8) = argument();

@@ -1,4 +1,4 @@
-/* One program of many small ones, so that one file can be committed: the first argument picks. */
+/* Many small programs in one, so that only one file is committed; the first argument selects. */
 #ifndef GUEST_H
 #define GUEST_H
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Ends the program with code 1 and the place, unless the condition holds. */
+/* Unless the condition holds, prints the location and exits with code 1. */
 #define CHECK(condition)                                                                   \
   do {                                                                                     \
     if (!(condition)) {                                                                    \

@@ -1,4 +1,4 @@
-/* One thread changes what pages are while others read them: the kernel has to make all forget. */
+/* One thread remaps pages while others read them: the kernel must shoot down stale translations. */
 #include "guest.h"
 #include <stdatomic.h>
 
@@ -9,7 +9,7 @@ static volatile unsigned char *area;
 static unsigned char expected[PAGES];
 static atomic_int over;
 
-/* Reads pages that are what they should be while it holds the lock, and one, at any time, that may have just been emptied. */
+/* Checks pages while it holds the lock, and reads one page at any time, which may just have been emptied. */
 static void *look(void *argument) {
   volatile unsigned char *loose = argument;
   unsigned page = 0;
@@ -62,7 +62,7 @@ int remap(int argc, char **argv) {
         CHECK(spare[5] == (char)expected[page]);
         CHECK(mremap(spare, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at);
         break;
-      case 3: /* It goes, and comes back empty. */
+      case 3: /* Unmapped, and mapped again empty. */
         CHECK(!munmap(at, PAGE));
         CHECK(mmap(at, PAGE, rw, anonymous | MAP_FIXED, -1, 0) == at);
         expected[page] = 0;

@@ -1,4 +1,4 @@
-/* Handlers: what they are told, what they leave untouched, where they run, and what they interrupt. */
+/* Signal handlers: their arguments, the registers they preserve, their stack, and the calls they interrupt. */
 #include "guest.h"
 #include <sys/time.h>
 
@@ -118,7 +118,7 @@ int signals(int argc, char **argv) {
   struct itimerval none = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &none, 0);
 
-  /* A sleep is cut short and says how much of it was left; a read that restarts is not. */
+  /* A signal interrupts a sleep, which returns the remaining time; a restarted read continues. */
   action = (struct sigaction){.sa_handler = nothing, .sa_flags = SA_RESTART};
   sigaction(SIGUSR2, &action, 0);
   pthread_t self = pthread_self(), other;

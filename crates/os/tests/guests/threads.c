@@ -1,4 +1,4 @@
-/* Threads that add up under a lock, hand a ball to and fro, leave a lock behind, and store equal bytes to one place. */
+/* Threads that count under a lock, alternate, exit while holding a lock, and store equal bytes to one place. */
 #include "guest.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
@@ -36,7 +36,7 @@ static void *leave_locked(void *argument) {
   return 0;
 }
 
-/* A line that both store equal bytes to, and a line of each one's own. */
+/* A line to which both threads store equal bytes, and a private line for each. */
 static _Alignas(64) volatile long lines[3][8];
 static volatile int ready;
 

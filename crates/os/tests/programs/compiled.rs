@@ -1,9 +1,9 @@
-//! Programs built here by the compilers that users have. Without one, a test says so and passes.
+//! Programs built by compilers on this computer. If a compiler is missing, the test says so and passes.
 
 use crate::support::{Folder, Outcome, run_program};
 use std::process::Command;
 
-/// Compiles a program; nothing if there is no such compiler, or it lacks a static library.
+/// Compiles a program; none if the compiler or a static library is missing.
 pub fn compile(folder: &Folder, compiler: &str, source: (&str, &str), options: &[&str]) -> Option<Vec<u8>> {
     folder.write(source.0, source.1);
     let program = folder.path().join("program");

@@ -1,4 +1,4 @@
-//! Files that are not programs.
+//! Files that are not valid programs.
 
 use crate::support::GUESTS;
 use os::{Options, Process};
@@ -31,7 +31,7 @@ fn what_is_wrong_and_what_would_be_right_is_said() {
 
 #[test]
 fn a_dynamically_linked_program_is_told_to_be_static() {
-    // The first program header becomes PT_INTERP, of a path behind all else.
+    // The first program header becomes PT_INTERP, with a path at the end of the file.
     let headers = u64::from_le_bytes(GUESTS[32..40].try_into().unwrap()) as usize;
     let mut program = changed(headers, &[3, 0, 0, 0]);
     program[headers + 8..headers + 16].copy_from_slice(&(GUESTS.len() as u64).to_le_bytes());
@@ -52,7 +52,7 @@ fn a_program_larger_than_its_memory_is_refused() {
 fn no_damage_upsets_the_loader() {
     for place in 0..64 + 56 * 8 {
         for value in [0, 1, 0x7f, 0x80, 0xff] {
-            // Whatever comes of it, it must not panic.
+            // Any outcome is fine, except a panic.
             let _ = Process::start(&changed(place, &[value]), Options::new("/guest"));
         }
     }

@@ -1,4 +1,4 @@
-//! Dynamically linked programs, with the loader and the libraries of this computer. Needs a compiler, as `compiled.rs`.
+//! Dynamically linked programs, with the loader and libraries of this computer. Needs a compiler, like `compiled.rs`.
 
 use crate::{
     compiled::compile,
@@ -10,7 +10,7 @@ use os::{
 };
 use std::path::Path;
 
-/// The folders in which computers keep libraries, to read.
+/// The usual library folders, mounted read-only.
 fn libraries() -> Vec<Mount> {
     let folders = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].into_iter().filter(|folder| Path::new(folder).is_dir());
     folders.map(|folder| Mount { host: folder.into(), guest: Some(folder.into()), writable: false }).collect()
@@ -102,7 +102,7 @@ fn loader_and_libraries_are_noted_with_what_is_in_them() {
     assert!(list.windows(2).all(|pair| pair[0].1 != pair[1].1), "each has a hash of its own");
 }
 
-/// Why a program is refused that is shown a folder besides the libraries.
+/// Why a program is rejected if it sees a folder besides the libraries.
 fn refusal(program: &[u8], folder: &Folder) -> Option<String> {
     let mut options = Options::new("/guest");
     options.mounts = libraries();
@@ -110,7 +110,7 @@ fn refusal(program: &[u8], folder: &Folder) -> Option<String> {
     Process::start(program, options).err().map(|error| error.to_string())
 }
 
-/// The place of a program header of a kind.
+/// The offset of the program header of a type.
 fn header(program: &[u8], kind: u32) -> usize {
     let word = |at: usize| u64::from_le_bytes(program[at..at + 8].try_into().unwrap());
     let (first, count) = (word(32) as usize, u16::from_le_bytes([program[56], program[57]]) as usize);
@@ -121,7 +121,7 @@ fn header(program: &[u8], kind: u32) -> usize {
 const LOAD: u32 = 1;
 const INTERP: u32 = 3;
 
-/// The program with another path of its loader, which is no longer than the one it had.
+/// The program with another loader path, which must not be longer than the original.
 fn with_loader(program: &[u8], path: &[u8]) -> Vec<u8> {
     let (mut changed, at) = (program.to_vec(), header(program, INTERP));
     let place = u64::from_le_bytes(program[at + 8..at + 16].try_into().unwrap()) as usize;
@@ -167,7 +167,7 @@ fn no_damage_of_a_loader_upsets_the_kernel() {
     let load = header(&loader, LOAD);
     let set =
         |at: usize, value: u64| move |loader: &mut Vec<u8>| loader[at..at + 8].copy_from_slice(&value.to_le_bytes());
-    // p_memsz, p_vaddr, and the second segment where the first is.
+    // Invalid p_memsz and p_vaddr, and a second segment that overlaps the first.
     for huge in [1 << 40, 1 << 46, u64::MAX, u64::MAX - 4096] {
         assert!(started(&set(load + 40, huge)).is_some(), "{huge:#x} bytes are too many");
     }
@@ -178,7 +178,7 @@ fn no_damage_of_a_loader_upsets_the_kernel() {
     assert!(started(&set(24, 0x10)).unwrap().contains("its entry point lies outside its code"));
     for place in (0..64).chain(load..load + 112) {
         for value in [0, 0x7f, 0xff] {
-            // Whatever comes of it, it must not panic.
+            // Any outcome is fine, except a panic.
             let _ = started(&|loader| loader[place] = value);
         }
     }

@@ -1,4 +1,4 @@
-//! Programs that do not end by themselves, and what is said about them.
+//! Programs that do not end normally, and the reports about them.
 
 use crate::support::{GUESTS, run, run_program};
 use engine::Time;

@@ -1,4 +1,4 @@
-//! Files, and the wall around them.
+//! Files, and the isolation from the host's files.
 
 use crate::support::{Folder, GUESTS, Outcome, run_program};
 use mem::Bytes;
@@ -73,7 +73,7 @@ fn a_link_that_stays_inside_is_followed() {
             options.mounts = vec![folder.mount("/in", false), writable.mount("/out", true)];
             options.folder = "/in".into();
         });
-        // The guest unlinks nothing it may not, so that each path is tried on the same folder.
+        // The guest changes nothing outside its rights, so each path is tried on the same folder.
         assert_eq!(outcome.good(), "files as they should be\n", "{name}");
     }
 }

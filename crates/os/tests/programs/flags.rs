@@ -1,4 +1,4 @@
-//! Flags of system calls: those that are known do what they say, others are refused. Needs a compiler, as `compiled.rs`.
+//! Flags of system calls: known flags take effect, others are rejected. Needs a compiler, like `compiled.rs`.
 
 use crate::{
     compiled::compile,

@@ -1,4 +1,4 @@
-//! Guests that check themselves.
+//! Guest programs that check themselves.
 
 use crate::support::{GUESTS, run, run_program};
 use os::End;
@@ -90,7 +90,7 @@ fn no_arguments_of_system_calls_upset_the_simulator() {
     let mut calls = 0;
     for seed in 1..100 {
         let seed = seed.to_string();
-        // Whatever it does to itself, it ends.
+        // Whatever the guest does, it must end.
         let outcome = run_program(GUESTS, &["fuzz", &seed], |options| {
             options.max_instructions = 5_000_000;
             options.memory = mem::Bytes(64 << 20);

@@ -1,5 +1,5 @@
-//! Whole programs. The guests are built with musl and committed (`tests/guests/build.sh` makes them anew); those that need
-//! another compiler are built here if it is installed.
+//! Tests with whole programs. The guests are built with musl and committed (`tests/guests/build.sh` rebuilds them);
+//! programs that need another compiler are built here if it is installed.
 
 mod compiled;
 mod damaged;

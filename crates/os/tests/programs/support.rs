@@ -1,4 +1,4 @@
-//! Running a guest and looking at what it did.
+//! Runs a guest and captures its results.
 
 use engine::Time;
 use os::{
@@ -30,7 +30,7 @@ impl Write for Kept {
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     pub end: End,
@@ -39,7 +39,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The output of a guest that must have ended well.
+    /// The output of a guest that must have exited with code 0.
     #[track_caller]
     pub fn good(self) -> String {
         assert_eq!(self.end, End::Exited { code: 0 }, "{}\n{}", self.end, self.out);
@@ -67,7 +67,7 @@ pub fn run(arguments: &[&str]) -> Outcome {
     run_program(GUESTS, arguments, |_| {})
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed at the end of the test.
 pub struct Folder(PathBuf);
 
 impl Folder {

@@ -1,7 +1,8 @@
 //! HALCONE's first- and second-level caches: write-through, a lease for each line, one time for the whole cache.
 //!
 //! `R` waits for the answer to a read, `L` is locked until the answer to a write has come. Both answers bring the whole line:
-//! what the cache held when the write went out may lack bytes that others wrote to it since. Atomic accesses are passed on to memory, and what was fetched meanwhile
+//! what the cache held when the write went out may lack bytes that others wrote to it since. A locked first-level cache lets stores wait, so of each at most one
+//! write to a line is under way; nothing orders those of several, so a second-level cache passes them on without waiting for each other's answers. Atomic accesses are passed on to memory, and what was fetched meanwhile
 //! goes when their answers come. These do not raise a cache's time: who polls a word would end every lease with each look.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
@@ -24,13 +25,13 @@ protocol! {
 }
 
 protocol! {
- /// Algorithms 2 and 5.
- halcone_l2 actions(Ask Fetch Through Fill Stamp Answer AnswerWrite Reply Drop Raise Restart Done Pass HandUp)
- on( ReadLive    ReadDead            Write                 Evict     Acquire         Forget         Flush     Reset                  Data                    Written                     )
- I { x           [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                           }
- V { [V Reply]   [R Drop Ask Fetch]  [L Drop Ask Through]  [I Drop]  [V Raise Done]  [I Drop Done]  [V Done]  [I Drop Restart Done]  x                       x                           }
- R { x           z                   z                     z         z               z              z         [R Restart Done]       [V Fill Stamp Answer]   x                           }
- L { x           z                   z                     z         z               z              z         [L Restart Done]       x                       [V Fill Stamp AnswerWrite]  };
+ /// Algorithms 2 and 5. `More`: other writes to the line are under way.
+ halcone_l2 actions(Ask Fetch Through Fill Stamp Along Answer AnswerWrite Reply Drop Raise Restart Done Pass HandUp)
+ on( ReadLive    ReadDead            Write             Evict     Acquire         Forget         Flush     Reset                  Data                    WrittenMore             Written                            )
+ I { x           [R Ask Fetch]       [L Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                       x                                  }
+ V { [V Reply]   [R Drop Ask Fetch]  [L Drop Through]  [I Drop]  [V Raise Done]  [I Drop Done]  [V Done]  [I Drop Restart Done]  x                       x                       x                                  }
+ R { x           z                   z                 z         z               z              z         [R Restart Done]       [V Fill Stamp Answer]   x                       x                                  }
+ L { x           z                   [L Through]       z         z               z              z         [L Restart Done]       x                       [L Along AnswerWrite]   [V Fill Stamp AnswerWrite]         };
  on( Modify         Modified        )
  I { [I Pass]       [I HandUp]      }
  V { [I Drop Pass]  [I Drop HandUp] }
@@ -62,9 +63,18 @@ fn raise<const N: usize>(work: &mut Work<'_, N>) {
 
 /// A cache does not tell the caches above what time it is. The line may have been written before its lease's end only as far as they
 /// know: `wts + 1`, up to which they may read at any rate, must not lie beyond what memory granted, though it is later here.
-fn lease<const N: usize>(line: &Line<N>) -> Stamps {
-    let Stamps { wts, rts, .. } = line.stamps;
+fn lease(Stamps { wts, rts, .. }: Stamps) -> Stamps {
     Stamps { wts: wts.min(rts.saturating_sub(1)), rts, cts: 0 }
+}
+
+/// The answer to a write, with the whole line and its lease, goes to the first-level cache whose write it was.
+fn answer_write<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
+    let to = work.msg.of.ok_or("has nobody to answer")?;
+    work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer to a write")?;
+    let Stamps { wts, rts, .. } = work.msg.stamps;
+    let granted = Stamps { wts, rts: rts.max(wts.saturating_add(1)), cts: 0 };
+    work.send_stamped(to, Kind::Ack, work.msg.data, lease(granted));
+    Ok(())
 }
 
 fn answer<const N: usize>(
@@ -186,6 +196,7 @@ impl<const N: usize> Controller<N> for HalconeL2 {
             Kind::Flush => Event::Flush,
             Kind::Reset => Event::Reset,
             Kind::Data => Event::Data,
+            Kind::Ack if line.acks > 1 => Event::WrittenMore,
             Kind::Ack => Event::Written,
             Kind::Modify => Event::Modify,
             Kind::Modified => Event::Modified,
@@ -196,11 +207,8 @@ impl<const N: usize> Controller<N> for HalconeL2 {
 
     fn fits(&self, line: &Line<N>) -> bool {
         use halcone_l2::State;
-        match State::ALL[line.state as usize] {
-            State::I => fits(line, false, false),
-            State::V => fits(line, true, false),
-            State::R | State::L => fits(line, false, true),
-        }
+        let state = State::ALL[line.state as usize];
+        (line.acks > 0) == (state == State::L) && fits(line, state == State::V, state == State::R)
     }
 
     fn essence(&self, line: &Line<N>) -> Line<N> {
@@ -212,12 +220,16 @@ impl<const N: usize> Controller<N> for HalconeL2 {
         match Action::ALL[action as usize] {
             Action::Ask => common::ask(work),
             Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
-            Action::Through => work.send(work.place.below, Kind::Write, work.msg.data),
+            Action::Through => {
+                work.line.acks += 1;
+                work.send_for(work.place.below, Kind::Write, work.msg.data, Some(work.msg.from), 0);
+            }
             Action::Fill => common::fill(work),
             Action::Stamp => stamp(work),
-            Action::Answer => return answer(work, Kind::Data, work.line.data, lease(work.line)),
-            Action::AnswerWrite => return answer(work, Kind::Ack, work.line.data, lease(work.line)),
-            Action::Reply => work.send_stamped(work.msg.from, Kind::Data, work.line.data, lease(work.line)),
+            Action::Along => work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.wts),
+            Action::Answer => return answer(work, Kind::Data, work.line.data, lease(work.line.stamps)),
+            Action::AnswerWrite => return answer_write(work),
+            Action::Reply => work.send_stamped(work.msg.from, Kind::Data, work.line.data, lease(work.line.stamps)),
             Action::Drop => drop_line(work),
             Action::Raise => raise(work),
             Action::Restart => work.line.stamps = Stamps::ZERO,

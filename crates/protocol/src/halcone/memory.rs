@@ -2,8 +2,9 @@
 //!
 //! Algorithm 3 has `memts` alone, and a read is told the old one in place of the time of writing. A reader has to go on to that time, or it would read what is written in
 //! its future; then each cache that reads a line would be past all leases that others got before it, though nothing was written.
-//! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again)
-//! starts at the largest `memts` it ever forgot, and counts as written then. Here a line's `rts` is its `memts`, and its `cts` what has been forgotten.
+//! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again) starts at the largest `memts`
+//! it ever forgot; it counts as written when the last of the forgotten lines was. Here a line's `rts` is its `memts`; its `cts`, and the `wts` of a line that is
+//! not known, are what has been forgotten.
 
 use crate::{
     Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol, roles::Parameters,
@@ -73,14 +74,13 @@ impl<const N: usize> Controller<N> for Tsu {
 
     fn fits(&self, line: &Line<N>) -> bool {
         let known = State::ALL[line.state as usize] == State::Known;
-        line.data.is_full()
-            && if known { line.stamps.wts <= line.stamps.rts } else { (line.stamps.wts, line.stamps.rts) == (0, 0) }
+        line.data.is_full() && line.stamps.wts <= Self::memts(line) && (known || line.stamps.rts == 0)
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
         let stamps = &mut work.line.stamps;
         match Action::ALL[action as usize] {
-            Action::Enter => (stamps.wts, stamps.rts) = (stamps.cts, stamps.cts),
+            Action::Enter => stamps.rts = stamps.cts,
             Action::Lease => stamps.rts += self.read_lease,
             Action::Advance => {
                 stamps.wts = stamps.rts + 1;
@@ -89,7 +89,7 @@ impl<const N: usize> Controller<N> for Tsu {
             Action::Reply => give(work, Kind::Data),
             Action::Ack => give(work, Kind::Ack),
             Action::Take => work.line.data.write(&work.msg.data),
-            Action::Forget => *stamps = Stamps::now(stamps.cts.max(stamps.rts)),
+            Action::Forget => *stamps = Stamps { wts: stamps.wts, ..Stamps::now(stamps.cts.max(stamps.rts)) },
             Action::Restart => *stamps = Stamps::ZERO,
             Action::Found => {
                 let lease = Stamps { cts: 0, ..*stamps };
@@ -101,10 +101,11 @@ impl<const N: usize> Controller<N> for Tsu {
     }
 }
 
-/// Gives the line out with its lease.
+/// Gives the line out with its lease, and says for whom it was asked.
 fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
     let lease = Stamps { cts: 0, ..work.line.stamps };
-    work.send_stamped(work.msg.from, kind, work.line.data, lease);
+    let (me, msg) = (work.place.me, work.msg);
+    work.push(Msg { of: msg.of, stamps: lease, ..Msg::new(me, msg.from, kind, msg.line, work.line.data) });
 }
 
 #[cfg(test)]
@@ -133,6 +134,20 @@ mod tests {
         send(&Tsu::PAPER, &mut line, Kind::Evict, Block::EMPTY);
         let written = send(&Tsu::PAPER, &mut line, Kind::Write, Block::one(0, 1));
         assert_eq!(written, Some(Stamps { wts: 11, rts: 15, cts: 0 }), "the first lease may still be read");
+    }
+
+    #[test]
+    fn a_line_that_was_only_read_does_not_count_as_written_when_it_comes_back() {
+        let mut line = fresh();
+        for end in [10, 20] {
+            let read = send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY);
+            assert_eq!(read, Some(Stamps { wts: 0, rts: end, cts: 0 }));
+            send(&Tsu::PAPER, &mut line, Kind::Evict, Block::EMPTY);
+        }
+        send(&Tsu::PAPER, &mut line, Kind::Write, Block::one(0, 1));
+        send(&Tsu::PAPER, &mut line, Kind::Evict, Block::EMPTY);
+        let read = send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY);
+        assert_eq!(read, Some(Stamps { wts: 21, rts: 35, cts: 0 }), "it may have been this one that was written");
     }
 
     #[test]

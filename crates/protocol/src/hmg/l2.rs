@@ -1,8 +1,8 @@
 //! HMG's second-level cache: home of some lines, holder of copies of others.
 //!
 //! The first rows are those of a home: a write-back cache over memory ([`crate::wb_l2`]) that notes who reads. The rows with an `A` are
-//! those of a cache away from the line's home: write-through ([`crate::wt_l2`]). `AD` waits for a copy that it was told to forget
-//! before it came: the answer is given to whoever waits, and not kept.
+//! those of a cache away from the line's home: write-through ([`crate::wt_l2`]), where `AP` keeps back what is written over bytes that are in
+//! flight. `AD` waits for a copy that it was told to forget before it came: the answer is given to whoever waits, and not kept.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Sharers, Stamps, Table, Work, common, protocol};
 use hmg_l2::{Action, Event, State};
@@ -11,37 +11,39 @@ use mem::Scope;
 protocol! {
  /// `Away`: the line's home is elsewhere. `Past`: only the home may answer. `Over`: a byte that is in flight is written again. `Whole`: every byte is
  /// here.
- hmg_l2 actions(Ask Share Fetch Fill Answer Reply Take Merge Through Ack Tell WriteBack Clean Landed Drop Done DoneAsked Bring Found TellAll Pass HandUp)
- on(  Read                  Write               ReadAway       ReadPast            WriteAway               WriteOver  )
- I  { [F Ask Share Fetch]   [P Take Ack]        [AF Ask Fetch] [AF Ask Fetch]      [AW Through Ack]        x          }
- V  { [V Share Reply]       [D Take Ack Tell]   x              x                   x                       x          }
- P  { [PF Ask Share Fetch]  [P Take Ack]        x              x                   x                       x          }
- D  { [D Share Reply]       [D Take Ack Tell]   x              x                   x                       x          }
- F  { z                     z                   x              x                   x                       x          }
- PF { z                     z                   x              x                   x                       x          }
- W  { z                     z                   x              x                   x                       x          }
- PC { z                     z                   x              x                   x                       x          }
- DC { [DC Share Reply]      z                   x              x                   x                       x          }
- A  { x                     x                   [A Reply]      [AF Drop Ask Fetch] [AV Merge Through Ack]  x          }
- AF { x                     x                   z              z                   z                       x          }
- AD { x                     x                   z              z                   z                       x          }
- AW { x                     x                   z              z                   [AW Through Ack]        z          }
- AV { x                     x                   [AV Reply]     z                   [AV Merge Through Ack]  z          };
- on(  Evict                    Flush                Invalidate          Forget      Data                  Landed               AckMore      AckLast     )
- I  { x                        [I Done]             [I Done]            [I]         x                     x                    x            x           }
- V  { [I Tell Drop]            [V Done]             [I Tell Drop Done]  x           x                     x                    x            x           }
- P  { [W WriteBack Drop]       [PC Ask WriteBack]   x                   x           x                     x                    x            x           }
- D  { [W WriteBack Tell Drop]  [DC Ask WriteBack]   x                   x           x                     x                    x            x           }
- F  { z                        z                    z                   x           [V Fill Answer]       x                    x            x           }
- PF { z                        z                    z                   x           [D Fill Answer]       x                    x            x           }
- W  { z                        z                    z                   x           x                     [I]                  x            x           }
- PC { z                        z                    z                   x           x                     [I Drop DoneAsked]   x            x           }
- DC { z                        z                    z                   x           x                     [V Clean DoneAsked]  x            x           }
- A  { [I Drop]                 [A Done]             [I Drop Done]       [I Drop]    x                     x                    x            x           }
- AF { z                        z                    z                   [AD]        [A Fill Answer]       x                    x            x           }
- AD { z                        z                    z                   [AD]        [I Fill Answer Drop]  x                    x            x           }
- AW { z                        z                    z                   [AW]        x                     x                    [AW Landed]  [I Landed]  }
- AV { [AW Drop]                z                    z                   [AW Drop]   x                     x                    [AV Landed]  [A Landed]  };
+ hmg_l2 actions(Ask Share Fetch Fill Answer Reply Take Merge Through Ack Tell WriteBack Clean Landed Hold Send Drop Done DoneAsked Bring Found TellAll Pass HandUp)
+ on(  Read                  Write               ReadAway       ReadPast            WriteAway               WriteOver      )
+ I  { [F Ask Share Fetch]   [P Take Ack]        [AF Ask Fetch] [AF Ask Fetch]      [AW Through Ack]        x              }
+ V  { [V Share Reply]       [D Take Ack Tell]   x              x                   x                       x              }
+ P  { [PF Ask Share Fetch]  [P Take Ack]        x              x                   x                       x              }
+ D  { [D Share Reply]       [D Take Ack Tell]   x              x                   x                       x              }
+ F  { z                     z                   x              x                   x                       x              }
+ PF { z                     z                   x              x                   x                       x              }
+ W  { z                     z                   x              x                   x                       x              }
+ PC { z                     z                   x              x                   x                       x              }
+ DC { [DC Share Reply]      z                   x              x                   x                       x              }
+ A  { x                     x                   [A Reply]      [AF Drop Ask Fetch] [AV Merge Through Ack]  x              }
+ AF { x                     x                   z              z                   z                       x              }
+ AD { x                     x                   z              z                   z                       x              }
+ AW { x                     x                   z              z                   [AW Through Ack]        [AP Hold Ack]  }
+ AV { x                     x                   [AV Reply]     z                   [AV Merge Through Ack]  z              }
+ AP { x                     x                   z              z                   x                       [AP Hold Ack]  };
+ on(  Evict                    Flush               Invalidate          Forget       Data                  Landed               AckMore      AckLast               )
+ I  { x                        [I Done]            [I Done]            [I]          x                     x                    x            x                     }
+ V  { [I Tell Drop]            [V Done]            [I Tell Drop Done]  x            x                     x                    x            x                     }
+ P  { [W WriteBack Drop]       [PC Ask WriteBack]  x                   x            x                     x                    x            x                     }
+ D  { [W WriteBack Tell Drop]  [DC Ask WriteBack]  x                   x            x                     x                    x            x                     }
+ F  { z                        z                   z                   x            [V Fill Answer]       x                    x            x                     }
+ PF { z                        z                   z                   x            [D Fill Answer]       x                    x            x                     }
+ W  { z                        z                   z                   x            x                     [I]                  x            x                     }
+ PC { z                        z                   z                   x            x                     [I Drop DoneAsked]   x            x                     }
+ DC { z                        z                   z                   x            x                     [V Clean DoneAsked]  x            x                     }
+ A  { [I Drop]                 [A Done]            [I Drop Done]       [I Drop]     x                     x                    x            x                     }
+ AF { z                        z                   z                   [AD]         [A Fill Answer]       x                    x            x                     }
+ AD { z                        z                   z                   [AD]         [I Fill Answer Drop]  x                    x            x                     }
+ AW { z                        z                   z                   [AW]         x                     x                    [AW Landed]  [I Landed]            }
+ AV { z                        z                   z                   [AW Drop]    x                     x                    [AV Landed]  [A Landed]            }
+ AP { z                        z                   z                   [AP]         x                     x                    [AP Landed]  [AW Landed Send Drop] };
  on(  Modify     ModifyWhole             ModifyAway     Modified        )
  I  { [I Bring]  x                       [I Pass]       [I HandUp]      }
  V  { x          [D Found Take TellAll]  x              x               }
@@ -57,6 +59,7 @@ protocol! {
  AD { x          x                       z              z               }
  AW { x          x                       z              z               }
  AV { x          x                       z              z               }
+ AP { x          x                       z              z               }
 }
 
 /// The controller of table [`hmg_l2`]. Its roster ([`Place::above`]) holds the second-level caches of all GPUs, itself included.
@@ -102,7 +105,7 @@ impl<const N: usize> Controller<N> for HmgL2 {
             Kind::Read if msg.scope == Scope::System => Event::ReadPast,
             Kind::Read => Event::ReadAway,
             Kind::Write if home => Event::Write,
-            Kind::Write if line.in_flight.and(msg.data.mask()).is_empty() => Event::WriteAway,
+            Kind::Write if common::is_beside(line, msg) => Event::WriteAway,
             Kind::Write => Event::WriteOver,
             Kind::Modify if home && line.data.is_full() => Event::ModifyWhole,
             Kind::Modify if home => Event::Modify,
@@ -133,6 +136,7 @@ impl<const N: usize> Controller<N> for HmgL2 {
             State::DC => (whole, true, true, false),
             State::AW => (empty, false, false, true),
             State::AV => (whole, false, false, true),
+            State::AP => (partial, true, false, true),
         };
         let known = matches!(State::ALL[line.state as usize], State::V | State::D | State::F | State::PF | State::DC);
         let flags = (line.is_dirty(), line.is_asked(), line.is_writing()) == (dirty, asked, writing);
@@ -144,7 +148,7 @@ impl<const N: usize> Controller<N> for HmgL2 {
     }
 
     fn takes_room(&self, state: u8) -> bool {
-        !matches!(State::ALL[state as usize], State::I | State::W | State::AW)
+        !matches!(State::ALL[state as usize], State::I | State::W | State::AW | State::AP)
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
@@ -163,6 +167,8 @@ impl<const N: usize> Controller<N> for HmgL2 {
             Action::WriteBack => common::write_back(work),
             Action::Clean => work.line.dirty = Mask::NONE,
             Action::Landed => return common::landed(work),
+            Action::Hold => common::take_dirty(work),
+            Action::Send => common::send_held(work),
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::DoneAsked => return common::done_asked(work),

@@ -7,7 +7,7 @@ use crate::Summary;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A program on several machines. Speedups are against the first that came to its end.
+/// A program on several machines. Speed-ups are relative to the first machine with a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub program: String,
@@ -19,10 +19,11 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
     pub system: String,
-    /// How many times as fast as the first: by total time, and by kernel time.
+    /// Speed-up over the first machine: by total time, and by kernel time.
     pub speedup: Option<f64>,
     pub kernel_speedup: Option<f64>,
-    /// Bytes that went from one memory to another, or to and from caches far away, by cause; and bytes on each wire of the fabric.
+    /// Bytes moved between memories, or between caches and remote memories, by cause; `links`: bytes on each link of
+    /// the fabric.
     pub moved: BTreeMap<String, u64>,
     pub links: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +38,7 @@ impl Comparison {
         Self { program: program.into(), arguments: arguments.to_vec(), runs: Vec::new() }
     }
 
-    /// The next machine's result.
+    /// Adds the next machine's result.
     pub fn add(&mut self, summary: Summary) {
         let first = self.first().unwrap_or(&summary);
         let times = |first: u64, this: u64| (this > 0).then(|| first as f64 / this as f64);
@@ -49,14 +50,14 @@ impl Comparison {
         self.runs.push(Compared { system, speedup, kernel_speedup, moved, links, summary, error });
     }
 
-    /// The next machine gave no result.
+    /// Adds a machine that gave no result.
     pub fn failed(&mut self, system: impl Into<String>, why: impl Into<String>) {
         let (system, error) = (system.into(), Some(why.into()));
         let (moved, links) = (BTreeMap::new(), BTreeMap::new());
         self.runs.push(Compared { system, speedup: None, kernel_speedup: None, moved, links, summary: None, error });
     }
 
-    /// What the others are compared with.
+    /// The result that the others are compared with.
     pub fn first(&self) -> Option<&Summary> {
         self.runs.iter().find_map(|run| run.summary.as_ref())
     }

@@ -1,4 +1,4 @@
-//! A comparison as a page.
+//! A comparison as an HTML page.
 
 use super::Comparison;
 use crate::{
@@ -11,14 +11,14 @@ use engine::Time;
 use std::{fs, path::Path};
 
 impl Comparison {
-    /// Writes `comparison.json` and `comparison.html` to a folder, which is made if need be.
+    /// Writes `comparison.json` and `comparison.html` to a folder, which is created if needed.
     pub fn write(&self, folder: &Path) -> Result<(), ReportError> {
         fs::create_dir_all(folder).map_err(|source| ReportError { path: folder.to_owned(), source })?;
         file(folder, "comparison.json", &json(self))?;
         file(folder, "comparison.html", self.html().as_bytes())
     }
 
-    /// A page of its own.
+    /// A self-contained page.
     pub fn html(&self) -> String {
         let title = format!("{} on {} machines", self.program, self.runs.len());
         let mut body = format!("<h1>{}</h1>\n", escaped(&title));
@@ -43,7 +43,7 @@ impl Comparison {
         document(&title, &body)
     }
 
-    /// What cores did with the time of the run, where there are any.
+    /// What cores spent the run on, for machines with cores.
     fn cores_section(&self, body: &mut String) {
         let longest = self.summaries().map(|(_, summary)| summary.total_fs).max().unwrap_or(0).max(1);
         let rows = self.summaries().filter_map(|(run, summary)| {
@@ -62,7 +62,8 @@ impl Comparison {
 
     fn shares(&self) -> String {
         let heads = self.summaries().map(|(run, _)| format!("<th class=number>{}</th>", escaped(&run.system)));
-        let mut table = format!("<table><thead><tr><th></th>{}</tr></thead><tbody>", heads.collect::<String>());
+        let mut table =
+            format!("<div class=wide><table><thead><tr><th></th>{}</tr></thead><tbody>", heads.collect::<String>());
         for (reason, told) in REASONS {
             let cells = self.summaries().map(|(_, summary)| {
                 let share = summary.units.as_ref().map_or("-".to_owned(), |units| percent(units.share(reason)));
@@ -70,6 +71,6 @@ impl Comparison {
             });
             table.push_str(&format!("<tr><td>{told}</td>{}</tr>", cells.collect::<String>()));
         }
-        table + "</tbody></table>"
+        table + "</tbody></table></div>"
     }
 }

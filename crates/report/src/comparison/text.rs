@@ -1,4 +1,4 @@
-//! A comparison as text: a table, and for each machine a bar whose length is its kernel time, or with cores its total time.
+//! A comparison as text: a table, and a bar per machine whose length is its kernel time or, with cores, its total time.
 
 use super::Comparison;
 use crate::{
@@ -11,9 +11,9 @@ use engine::Time;
 use std::fmt;
 
 const BAR: usize = 72;
-/// A letter for each reason, in their order.
+/// One letter per reason, in the order of the reasons.
 const LETTERS: [char; 9] = ['I', 'V', 'M', 's', 'l', 'c', 'b', '.', 'K'];
-/// The same of what cores do while they have a thread.
+/// One letter per phase of a core that has a thread.
 const CORE_LETTERS: [char; 5] = ['X', 'L', 'S', 'f', 'k'];
 
 impl fmt::Display for Comparison {
@@ -91,7 +91,7 @@ fn hit_rate(caches: &[CacheLevel], level: &str) -> Option<f64> {
 }
 
 impl Comparison {
-    /// Total time, made of what cores did while they had a thread.
+    /// Total time, divided by what cores did while they had a thread.
     fn core_bars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let longest = self.summaries().map(|(_, summary)| summary.total_fs).max().unwrap_or(0);
         let name = self.runs.iter().map(|run| run.system.chars().count()).max().unwrap_or(0);
@@ -118,7 +118,7 @@ impl Comparison {
         write!(f, "\n{}", table.render())
     }
 
-    /// Kernel time, made of what units did with it.
+    /// Kernel time, divided by what compute units did meanwhile.
     fn bars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let longest = self.summaries().map(|(_, summary)| summary.kernel_fs).max().unwrap_or(0);
         let name = self.runs.iter().map(|run| run.system.chars().count()).max().unwrap_or(0);
@@ -138,7 +138,7 @@ impl Comparison {
         writeln!(f, "  {}", wrap(&legend.join(", "), 98, 2))
     }
 
-    /// What GPUs spent the run on, on average over those of a machine, and what pages did.
+    /// What GPUs spent the run on, averaged over the GPUs of a machine, and page counts.
     fn gpu_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with_gpus = || self.summaries().filter(|(_, summary)| !summary.gpus.is_empty());
         let systems = with_gpus().map(|(run, _)| run.system.clone());
@@ -174,7 +174,7 @@ impl Comparison {
     }
 }
 
-/// A bar of letters; where a reason ends is rounded, so that the whole bar is as long as it should be.
+/// A bar of letters. The end of each section is rounded, so that the whole bar has the right length.
 fn stacked(shares: impl Iterator<Item = (char, f64)>, width: f64) -> String {
     let (mut bar, mut until) = (String::new(), 0.0);
     for (letter, share) in shares {

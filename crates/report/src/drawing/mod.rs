@@ -1,18 +1,20 @@
-//! A machine as a drawing: boxes in boxes, and the wires between them.
+//! A machine as a drawing: nested boxes, and the wires between them.
 //!
-//! The drawing is made of the machine's plan, and what it says of an element is what the element's section of the machine file says.
-//! What is one of many stands there once, with how many there are.
+//! The drawing is made from the machine's plan; elements are described by their sections of the machine file. Equal
+//! elements are drawn once, with their number.
 
+mod data;
 mod parameters;
 mod picture;
 mod plan;
 
+pub(crate) use data::of as plan_file;
 pub use parameters::parameters;
 
 use machine::Machine;
 use plan::Part;
 
-/// As text, with its title, at most 100 columns wide.
+/// The drawing as text, with its title, at most 100 columns wide.
 pub fn text(machine: &Machine) -> String {
     let parts = plan::of(machine);
     let lines = parts.iter().flat_map(|part| render(part, WIDTH));
@@ -21,7 +23,7 @@ pub fn text(machine: &Machine) -> String {
     format!("{}\n\n{drawn}", crate::text::wrap(&title, WIDTH, 2))
 }
 
-/// As SVG, to stand in a page.
+/// The drawing as SVG, to embed in a page.
 pub(crate) fn svg(machine: &Machine) -> String {
     picture::svg(&plan::of(machine))
 }

@@ -7,12 +7,12 @@ use std::fmt::Write;
 const WIDTH: usize = 100;
 const STRING: &str = "writing to a string can't fail";
 
-/// Every parameter that has an effect, with its value, where it was said and what is said about it there; then those that have
-/// none, and what the files say about themselves.
+/// Every parameter with an effect: its value, where it was set, and the comment there. After them, the parameters
+/// without effect and the comments at the heads of the files.
 pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
     let (idle, parameters): (Vec<&Parameter>, Vec<&Parameter>) =
         parameters.iter().partition(|parameter| parameter.without_effect.is_some());
-    // What is longer than most stands out of its column.
+    // Longer values than most extend beyond the column.
     let widest = |of: fn(&Parameter) -> &str, most: usize| {
         let lengths = parameters.iter().map(|parameter| of(parameter).chars().count());
         lengths.filter(|length| *length <= most).max().unwrap_or(0)
@@ -20,7 +20,7 @@ pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
     let (key, value, place) = (widest(|p| &p.key, 24), widest(|p| &p.value, 12), widest(|p| &p.place, 20));
     let mut text = String::new();
     let mut section = "";
-    // What the machine is about has been said.
+    // The machine's description has already been printed.
     for parameter in parameters.iter().filter(|parameter| parameter.key != "about") {
         if parameter.section != section {
             section = &parameter.section;
@@ -30,7 +30,7 @@ pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
         let mut line = format!("  {:key$}  {:value$}  {:place$}", parameter.key, parameter.value, parameter.place);
         let column = key + value + place + 8;
         for piece in wrap(&parameter.comment, WIDTH - column, 0).lines() {
-            // Beside the value if there is room, else below.
+            // Beside the value if there is room, otherwise on the next line.
             let last = line.lines().last().unwrap_or_default().chars().count();
             match last + 2 > column {
                 true => line.extend(["\n".to_owned(), " ".repeat(column), piece.to_owned()]),
@@ -50,7 +50,7 @@ pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
     text
 }
 
-/// The keys of each reason.
+/// The keys without effect, grouped by reason.
 fn by_reason<'a>(idle: &[&'a Parameter]) -> Vec<(&'a str, Vec<String>)> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for parameter in idle {

@@ -1,4 +1,4 @@
-//! The drawing as SVG: the same boxes, one below the other.
+//! The drawing as SVG: the boxes of the text drawing, stacked vertically.
 
 use super::plan::Part;
 use crate::{
@@ -10,7 +10,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 940.0;
 const LINE: f64 = 16.0;
 const PADDING: f64 = 10.0;
-/// Of a letter, about.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.0;
 
 pub(super) fn svg(parts: &[Part]) -> String {
@@ -19,7 +19,7 @@ pub(super) fn svg(parts: &[Part]) -> String {
     format!("<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img aria-label=machine>{content}</svg>", height + 2.0)
 }
 
-/// Draws parts below each other from `y` on; answers with the height they take.
+/// Draws parts below each other from `y` on; returns their total height.
 fn stack(parts: &[Part], x: f64, y: f64, width: f64, svg: &mut String) -> f64 {
     let start = y;
     let mut y = y;

@@ -1,5 +1,6 @@
-//! What a drawing shows: the parts of a machine, in the order in which a request meets them.
+//! The contents of a drawing: the parts of a machine, in the order in which a request passes them.
 
+use super::data::WireEntry;
 use machine::{
     Machine, NetworkSpec, Topology,
     plan::{Element, Path, Plan, Population, What, Wire, lower},
@@ -13,10 +14,15 @@ pub(super) enum Part {
     Line(String),
 }
 
-pub(super) fn of(machine: &Machine) -> Vec<Part> {
+/// The machine's file as a table, and its plan.
+pub(super) fn planned(machine: &Machine) -> (Table, Plan) {
     let table: Table = machine.resolved.parse().expect("the resolved machine is TOML");
     let population = if machine.cpu.is_some() { Population::Program } else { Population::Host };
-    let plan = lower(machine, population);
+    (table, lower(machine, population))
+}
+
+pub(super) fn of(machine: &Machine) -> Vec<Part> {
+    let (table, plan) = planned(machine);
     let mut root = Group::default();
     for element in plan.elements.iter().filter(|element| !matches!(element.what, What::Timekeeper)) {
         root.put(&element.path.names().collect::<Vec<_>>(), element);
@@ -26,12 +32,12 @@ pub(super) fn of(machine: &Machine) -> Vec<Part> {
     parts
 }
 
-/// Elements whose paths differ in numbers only, and what lies below them.
+/// Elements whose paths differ only in numbers, and the groups below them.
 #[derive(Default)]
 struct Group<'a> {
     name: &'static str,
     numbers: BTreeSet<usize>,
-    /// The first of them.
+    /// The first of these elements.
     element: Option<&'a Element>,
     groups: Vec<Group<'a>>,
 }
@@ -39,7 +45,7 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn put(&mut self, path: &[(&'static str, Option<usize>)], element: &'a Element) {
         let [(name, number), rest @ ..] = path else {
-            // What has a section says more of the group than what has none.
+            // An element with a section describes the group better than one without.
             if self.element.is_none_or(|first| first.section().is_none()) {
                 self.element = Some(element);
             }
@@ -63,11 +69,7 @@ impl<'a> Group<'a> {
         };
         let number = self.numbers.len().max(1);
         let title = if number == 1 { label.to_owned() } else { format!("{label} x {number}{of}") };
-        let about = match self.element.map(|element| (&element.what, element.section())) {
-            Some((What::Network(spec, _), _)) => vec![of_network(spec)],
-            Some((_, Some(path))) => of_section(table, path),
-            _ => Vec::new(),
-        };
+        let about = self.element.map_or(Vec::new(), |element| about(element, table));
         let mut parts: Vec<Part> = about.into_iter().filter(|line| !line.is_empty()).map(Part::Line).collect();
         match (self.groups.is_empty(), parts.pop()) {
             (true, Some(Part::Line(last))) if parts.is_empty() => Part::Line(format!("{title}: {last}")),
@@ -81,7 +83,16 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What a section says; of memories, also what the section of their kind says.
+/// The machine file's description of an element, line by line.
+pub(super) fn about(element: &Element, table: &Table) -> Vec<String> {
+    match (&element.what, element.section()) {
+        (What::Network(spec, _), _) => vec![of_network(spec)],
+        (_, Some(path)) => of_section(table, path),
+        _ => Vec::new(),
+    }
+}
+
+/// The description of a section; for memories, also that of their kind's section.
 fn of_section(table: &Table, path: &str) -> Vec<String> {
     let section = |path: &str| at(table, path).and_then(Value::as_table).cloned().unwrap_or_default();
     let own = section(path);
@@ -105,9 +116,9 @@ fn of_network(spec: &NetworkSpec) -> String {
     format!("{kind}, latency {} cycle{plural}{bytes}, capacity {}", spec.latency.0, spec.capacity)
 }
 
-/// The wires, those that differ in numbers only as one.
-fn wires(plan: &Plan) -> Vec<Part> {
-    let mut found: Vec<(String, usize)> = Vec::new();
+/// The wires; those that differ only in numbers are one entry.
+pub(super) fn wires_alike(plan: &Plan) -> Vec<WireEntry> {
+    let mut found: Vec<WireEntry> = Vec::new();
     for edge in &plan.edges {
         let [upper, lower] = [edge.upper, edge.lower].map(|id| without_numbers(&plan.element(id).path));
         let made = match &edge.wire {
@@ -123,14 +134,24 @@ fn wires(plan: &Plan) -> Vec<Part> {
             Wire::Shared(_) | Wire::Call => continue,
         };
         let freight = format!("{:?}", edge.freight).to_lowercase();
-        let text = format!("{upper} - {lower}: {freight}, {made}");
-        match found.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, count)) => *count += 1,
-            None => found.push((text, 1)),
+        let alike = |known: &&mut WireEntry| {
+            known.upper == upper && known.lower == lower && known.freight == freight && known.made == made
+        };
+        match found.iter_mut().find(alike) {
+            Some(known) => known.count += 1,
+            None => found.push(WireEntry { upper, lower, freight, made, count: 1 }),
         }
     }
-    let told = |(text, count): (String, usize)| if count == 1 { text } else { format!("{text} (x {count})") };
-    found.into_iter().map(told).map(Part::Line).collect()
+    found
+}
+
+fn wires(plan: &Plan) -> Vec<Part> {
+    let told = |wire: WireEntry| {
+        let WireEntry { upper, lower, freight, made, count } = wire;
+        let text = format!("{upper} - {lower}: {freight}, {made}");
+        Part::Line(if count == 1 { text } else { format!("{text} (x {count})") })
+    };
+    wires_alike(plan).into_iter().map(told).collect()
 }
 
 fn without_numbers(path: &Path) -> String {
@@ -143,7 +164,7 @@ fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     keys.try_fold(first, |value, key| value.as_table()?.get(key))
 }
 
-/// Keys that say most, in the order in which they are told; the others follow.
+/// The most informative keys, in the order of printing; other keys follow.
 const FIRST: [&str; 7] = ["kind", "size", "ways", "simds", "waves_per_simd", "latency", "mshrs"];
 
 /// The values of a section in words: `16 KiB, 4 ways, latency 20 cycles, 128 mshrs`.

@@ -1,4 +1,4 @@
-//! Stacked bars of what compute units and cores did.
+//! Stacked bars of the cycles of compute units and cores.
 
 use super::{STRING, escaped};
 use crate::{
@@ -11,14 +11,14 @@ const WIDTH: f64 = 940.0;
 const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 40.0;
 
-/// Reasons for cycles, as they are told, each with the number of its colour.
+/// Reasons for cycles, as names for people, each with the index of its colour.
 pub(crate) struct Palette {
     reasons: &'static [(&'static str, &'static str)],
     colours: &'static [usize],
 }
 
 pub(crate) const UNITS: Palette = Palette { reasons: &REASONS, colours: &[0, 1, 2, 3, 4, 5, 6, 7, 8] };
-/// What a core does has the colour of what is most like it in a unit.
+/// A core's phase has the colour of the most similar reason of a compute unit.
 pub(crate) const CORES: Palette = Palette { reasons: &PHASES, colours: &[0, 2, 3, 5, 8, 7] };
 
 impl Palette {
@@ -28,7 +28,7 @@ impl Palette {
     }
 }
 
-/// What the colours mean.
+/// The legend of the colours.
 pub(crate) fn legend(palette: &Palette) -> String {
     let entries = palette
         .reasons
@@ -38,7 +38,7 @@ pub(crate) fn legend(palette: &Palette) -> String {
     format!("<div class=legend>{}</div>\n", entries.collect::<String>())
 }
 
-/// A bar for each unit or core: its path, and its shares.
+/// A bar for each compute unit or core: its path, and its shares.
 pub(super) fn by_element(each: &[(&str, &[f64])], palette: &Palette) -> String {
     let (step, bottom) = ((WIDTH - LEFT) / each.len() as f64, HEIGHT + 10.0);
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=\"cycles by element\">", HEIGHT + 40.0);
@@ -74,7 +74,7 @@ pub(super) fn by_element(each: &[(&str, &[f64])], palette: &Palette) -> String {
     svg + "</svg>"
 }
 
-/// A bar for each of several runs: its name, its length from 0 to 1, what is written behind it, and its shares.
+/// A bar for each of several runs: name, length from 0 to 1, label behind the bar, and shares.
 pub(crate) fn stacked_rows(rows: &[(String, f64, String, Vec<f64>)], palette: &Palette) -> String {
     let (left, room, step) = (160.0, 620.0, 30.0);
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=time>", step * rows.len() as f64);

@@ -1,4 +1,4 @@
-//! Tables of a machine with a CPU: its cores one by one, caches level by level, kernels by name, the network.
+//! Tables of a machine with a CPU: cores, cache levels, kernels by name, and the network.
 
 use super::escaped;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use engine::Time;
 
-/// A table: heads, of which all but the first are of numbers, and rows.
+/// A table with heads and rows. All columns except the first hold numbers.
 fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let class = |at: usize| if at == 0 { "" } else { " class=number" };
     let line = |tag: &str, cells: Vec<String>| -> String {
@@ -17,7 +17,7 @@ fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     };
     let head = line("th", heads.iter().map(|head| (*head).to_owned()).collect());
     let rows: String = rows.map(|row| line("td", row)).collect();
-    format!("<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+    format!("<div class=wide><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>")
 }
 
 pub(super) fn cores(cores: &Cores) -> String {

@@ -1,7 +1,7 @@
-//! `report.html`: one page with everything in it and nothing from elsewhere, in light and dark.
+//! `report.html`: one self-contained page, with a light and a dark theme.
 //!
-//! Charts are SVG in the page. The only script filters and sorts the table of statistics and shows more of them when asked;
-//! without it everything else still works.
+//! Charts are SVG in the page. The only script filters and sorts the table of statistics and shows more rows on
+//! request; everything else works without it.
 
 mod charts;
 mod cpu;
@@ -148,7 +148,7 @@ fn bottlenecks(summary: &Summary) -> String {
 
 pub(crate) const STRING: &str = "writing to a string can't fail";
 
-/// Text as it may stand in a page.
+/// Text escaped for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,14 +1,14 @@
-//! The table of all statistics: its data in the page, drawn by the script.
+//! The table of all statistics: its data is in the page, and the script draws it.
 
 use crate::{figures::ratio, files::line};
 use engine::{Statistics, Value};
 
-/// Path, kind, the number it comes down to, and the rest in words.
+/// Path, kind, main number, and the remaining numbers as text.
 type Line<'a> = (&'a str, &'static str, f64, String);
 
 pub(super) fn of(total: &Statistics) -> String {
     let lines: Vec<Line> = total.0.iter().filter_map(|(path, value)| entry(path, value)).collect();
-    // A `<` can't end the element that holds the data.
+    // Escaped, so that no `<` in the data can end the element that holds it.
     let data = line(&lines).replace('<', "\\u003c");
     format!(
         "<p>Of all kernels together; what counted nothing is left out. Words filter by path or kind, a click on a head sorts. \

@@ -1,8 +1,8 @@
-//! What happened when: curves of the whole machine, and a map of how full each compute unit was.
+//! Timelines: curves of the whole machine, and a map of each compute unit's occupancy.
 //!
-//! The axis is kernel time: kernels side by side, without what lies between them; on a machine with a CPU it is the time of the run,
-//! with the regions that the program marks. Series have spans of many lengths, of
-//! clocks of many rates; for the page they are all poured into columns of one width.
+//! The axis is kernel time: kernels side by side, without the gaps between them. On a machine with a CPU it is the time
+//! of the run, with the regions that the program marks. Series have spans of different lengths and clocks of different
+//! rates; for the page they are resampled to columns of one width.
 
 use super::{STRING, escaped};
 use crate::{
@@ -19,16 +19,17 @@ use std::fmt::Write;
 const WIDTH: f64 = 940.0;
 const LEFT: f64 = 60.0;
 const HEIGHT: f64 = 110.0;
-/// Columns at most, and the fewest cycles that one stands for.
+/// Maximum number of columns, and the minimum number of cycles per column.
 const COLUMNS: f64 = 200.0;
 const FINEST: f64 = 64.0;
-/// Kernels whose starts are marked, at most; and of those that are named.
+/// Maximum number of kernels whose starts are marked, and of those whose names are shown.
 const MARKED: usize = 24;
 const NAMED: usize = 6;
-/// Shades of the map.
+/// Number of shades in the map.
 const SHADES: f64 = 8.0;
 
-/// A kernel on the axis, or a region of a program: when it began on the machine and how long it took, in cycles of the GPU; where it begins on the axis.
+/// A kernel or a region on the axis: its start on the machine and its length, in cycles of the GPU, and its start on
+/// the axis.
 struct Kernel<'a> {
     region: &'a Region,
     start: f64,
@@ -36,7 +37,7 @@ struct Kernel<'a> {
     at: f64,
 }
 
-/// Kernel time.
+/// The axis.
 struct Axis<'a> {
     kernels: Vec<Kernel<'a>>,
     cycles: f64,
@@ -44,7 +45,8 @@ struct Axis<'a> {
     facts: Facts,
 }
 
-/// A series of an element in columns, a cycle of the element's clock; and how many of those a cycle of the GPU has.
+/// An element's series resampled to columns, per cycle of the element's clock; `rate`: cycles of that clock per cycle
+/// of the GPU.
 struct Poured {
     element: String,
     columns: Vec<f64>,
@@ -73,12 +75,12 @@ impl<'a> Axis<'a> {
         LEFT + (WIDTH - LEFT) * cycle / self.cycles
     }
 
-    /// Where a column begins on the page.
+    /// The x coordinate of a column.
     fn column(&self, number: usize) -> f64 {
         self.x(self.cycles * number as f64 / self.columns as f64)
     }
 
-    /// All series of a name, by the numbers of their elements.
+    /// All series of a name, in the order of their elements' numbers.
     fn pour(&self, name: &str) -> Vec<Poured> {
         let ending = format!(".{name}");
         let statistics = self.kernels.first().map(|kernel| &kernel.region.statistics.0);
@@ -102,7 +104,7 @@ impl<'a> Axis<'a> {
                 let from = (cycle as f64 / poured.rate - kernel.start).clamp(0.0, kernel.length);
                 let until =
                     ((cycle + spans.span_cycles) as f64 / poured.rate - kernel.start).clamp(from, kernel.length);
-                // What lies at the very end of a kernel has no room of its own.
+                // A span at the very end of a kernel gets a width of one cycle.
                 let (from, until) = (from.min(kernel.length - 1.0) + kernel.at, until.max(from + 1.0) + kernel.at);
                 for number in (from / width) as usize..self.columns {
                     let inside = until.min((number + 1) as f64 * width) - from.max(number as f64 * width);
@@ -122,9 +124,9 @@ impl<'a> Axis<'a> {
 struct Curve {
     series: &'static str,
     title: &'static str,
-    /// What would be as much as there can be; 0 if that is not known.
+    /// The maximum possible value; 0 if unknown.
     most: f64,
-    /// What one a cycle stands for; of memory, one a second.
+    /// Factor from a value per cycle to the shown unit, such as bytes per second for memory.
     unit: f64,
     told: fn(f64) -> String,
 }
@@ -151,7 +153,7 @@ pub(super) fn charts(subject: &Subject, summary: &Summary) -> String {
         }
         let mut columns = vec![0.0; axis.columns];
         for one in &each {
-            // Lines a cycle of the memory's clock become bytes a second.
+            // Converts lines per cycle of the memory's clock to bytes per second.
             let unit = if unit > 1.0 { unit * one.rate } else { unit };
             columns.iter_mut().zip(&one.columns).for_each(|(sum, n)| *sum += n * unit);
         }
@@ -201,7 +203,7 @@ fn curve(axis: &Axis, columns: &[f64], highest: &str) -> String {
     svg + "</svg>"
 }
 
-/// A row for each unit; neighbours of one shade are one rectangle.
+/// A row for each compute unit; adjacent columns of one shade are merged to one rectangle.
 fn map(axis: &Axis, each: &[Poured], slots: f64) -> String {
     let row = (320.0 / each.len() as f64).clamp(4.0, 16.0);
     let height = row * each.len() as f64;

@@ -1,8 +1,8 @@
 //! Bottlenecks in words, each with its evidence.
 //!
-//! Every rule looks at one resource and says how much of kernel time it explains, on a machine with a CPU of the run: the share of
-//! cycles that units or cores lost to it, or for which it was taken. The three that explain most are told, if they explain anything
-//! worth telling.
+//! Each rule looks at one resource and gives the share of kernel time that the resource explains (of the run, on a
+//! machine with a CPU): the share of cycles that compute units or cores lost to it, or in which it was busy. The three
+//! largest are reported, if they exceed a threshold.
 
 use super::{CacheLevel, Cores, Summary, Units};
 use crate::figures::{bandwidth, count, percent, ratio};
@@ -11,17 +11,17 @@ use serde::Serialize;
 /// Something that kept the program from running faster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bottleneck {
-    /// In one sentence, with the number that says so.
+    /// One sentence, with the number that shows it.
     pub what: String,
-    /// What else speaks for it.
+    /// Further evidence.
     pub evidence: String,
-    /// How much of that time it explains, from 0 to 1.
+    /// The share of that time that it explains, from 0 to 1.
     pub weight: f64,
 }
 
-/// What explains less is not worth telling.
+/// Bottlenecks that explain less are not reported.
 const LEAST: f64 = 0.05;
-/// A resource that is taken for less than this holds nobody up much.
+/// A resource that is busy for less than this share is no bottleneck.
 const CROWDED: f64 = 0.5;
 const TOLD: usize = 3;
 
@@ -37,7 +37,7 @@ pub(super) fn worst(of: &Summary) -> Vec<Bottleneck> {
         }
     }
     if let Some(of_cores) = &of.cores {
-        // So far everything is of kernel time.
+        // Weights so far are shares of kernel time; scale them to the run.
         let kernels = ratio(of.kernel_fs as f64, of.total_fs as f64).min(1.0);
         found.iter_mut().for_each(|bottleneck| bottleneck.weight *= kernels);
         cores(of_cores, &mut found);
@@ -181,7 +181,7 @@ fn empty(units: &Units, found: &mut Vec<Bottleneck>) {
     found.push(Bottleneck { what, evidence, weight: empty.share.mean });
 }
 
-/// What cores did while they had a thread.
+/// Bottlenecks of cores, from their cycles with a thread.
 fn cores(cores: &Cores, found: &mut Vec<Bottleneck>) {
     let misses = |names: &[&str]| -> String {
         let told = names.iter().filter_map(|name| {

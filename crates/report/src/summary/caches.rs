@@ -8,7 +8,7 @@ use crate::figures::ratio;
 use engine::{Statistics, Value};
 use serde::Serialize;
 
-/// All caches of one level, or all banks of one.
+/// All caches of one level, or all banks of one cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CacheLevel {
     pub level: String,
@@ -16,24 +16,24 @@ pub struct CacheLevel {
     pub reads: Accesses,
     pub writes: Accesses,
     pub evictions: u64,
-    /// How often a request had to wait because every miss register was taken, or no way of its set could be given up.
+    /// Requests that waited because all MSHRs were in use; `no_way`: because no way of the set could be evicted.
     pub mshr_full: u64,
     pub no_way: u64,
-    /// How often a request was left where it was because nobody else could wait here.
+    /// Requests left on the wire, or refused (MESI), because no more requests could wait here.
     pub refused: u64,
-    /// From a load to its answer, in cycles; only where cores and compute units ask.
+    /// Latency of a load in cycles; only for caches that serve cores or compute units directly.
     pub load_cycles: f64,
-    /// Share of kernel time in which the cache looked something up.
+    /// Share of kernel time in which the cache's look-up was busy.
     pub busy: Spread,
 }
 
-/// What came of requests.
+/// Outcomes of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accesses {
     pub hits: u64,
-    /// Something had to be asked below.
+    /// A request had to be sent to the level below.
     pub misses: u64,
-    /// The line was on its way already.
+    /// The line was already in flight.
     pub merged: u64,
 }
 
@@ -42,18 +42,18 @@ impl Accesses {
         self.hits + self.misses + self.merged
     }
 
-    /// The share that was answered at once.
+    /// The share of hits.
     pub fn hit_rate(&self) -> Option<f64> {
         (self.total() > 0).then(|| self.hits as f64 / self.total() as f64)
     }
 
-    /// The share for which something had to be asked below.
+    /// The share of misses.
     pub fn miss_rate(&self) -> Option<f64> {
         (self.total() > 0).then(|| self.misses as f64 / self.total() as f64)
     }
 }
 
-/// Levels in the order in which a request meets them.
+/// Cache levels in the order in which a request passes them.
 pub(super) fn levels(elements: &Elements, total: &Statistics, kernel_cycles: u64) -> Vec<CacheLevel> {
     let mut names: Vec<&str> = elements.caches.iter().map(|path| level(path)).collect();
     names.sort_unstable_by_key(|name| order(name));
@@ -65,7 +65,7 @@ pub(super) fn levels(elements: &Elements, total: &Statistics, kernel_cycles: u64
     names.into_iter().map(of_level).collect()
 }
 
-/// First by number, and of one number vector caches first.
+/// By level number; within a level, vector caches first.
 fn order(name: &str) -> (String, usize, String) {
     let number = name.chars().filter(char::is_ascii_digit).collect();
     (number, usize::from(!name.ends_with('v')), name.to_owned())

@@ -1,4 +1,4 @@
-//! The cores of a CPU: what they executed, and where their cycles went (`[giles 3.2.2]`).
+//! The cores of a CPU: instructions executed, and where their cycles went (`[giles 3.2.2]`).
 
 use super::{
     caches::{self, CacheLevel},
@@ -8,7 +8,7 @@ use crate::figures::ratio;
 use engine::Statistics;
 use serde::Serialize;
 
-/// What a cycle of a core was spent on, by the name of the statistic and as it is told.
+/// The phases of a core's cycles: the name in the statistics, and the name for people.
 pub(crate) const PHASES: [(&str, &str); 6] = [
     ("busy", "executed"),
     ("read_stall", "waited for loads"),
@@ -21,23 +21,22 @@ pub(crate) const PHASES: [(&str, &str); 6] = [
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cores {
     pub count: usize,
-    /// Those that had a thread at any time.
+    /// Number of cores that ever had a thread.
     pub used: usize,
     pub instructions: u64,
     pub micro_ops: u64,
-    /// Cycles in which they had a thread, of all cores together, and of the one that had most.
+    /// Cycles with a thread, of all cores together; `longest`: of the core that had most.
     pub cycles: u64,
     pub longest: u64,
-    /// Cycles of all cores by what they were spent on.
+    /// Cycles of all cores by phase.
     pub phases: Vec<(String, u64)>,
     pub branches: u64,
     pub mispredictions: u64,
     pub caches: Vec<CacheLevel>,
-    /// One by one, in the order of their numbers.
+    /// Each core, in order of number.
     pub each: Vec<Core>,
 }
 
-/// A core.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Core {
     /// Its path: `cpu.core0`.
@@ -45,19 +44,19 @@ pub struct Core {
     pub instructions: u64,
     /// Cycles in which it had a thread.
     pub cycles: u64,
-    /// Shares of all of its cycles by what they were spent on, in the order of [`Cores::phases`].
+    /// Shares of all its cycles by phase, in the order of [`Cores::phases`].
     pub shares: Vec<f64>,
 }
 
 impl Core {
-    /// Instructions in a cycle in which it has a thread.
+    /// Instructions per cycle with a thread.
     pub fn per_cycle(&self) -> f64 {
         ratio(self.instructions as f64, self.cycles as f64)
     }
 }
 
 impl Cores {
-    /// None if the machine has no CPU. `cycles` of its clock passed.
+    /// `None` if the machine has no CPU. `cycles`: duration in the CPU's clock.
     pub(super) fn of(total: &Statistics, cycles: u64) -> Option<Self> {
         let mut cores: Vec<&str> = total.0.keys().filter_map(|path| path.strip_suffix(".cycles.read_stall")).collect();
         if cores.is_empty() {
@@ -96,18 +95,18 @@ impl Cores {
         })
     }
 
-    /// The share of a reason, of the cycles in which cores had a thread.
+    /// The share of a phase in the cycles in which cores had a thread.
     pub fn share(&self, phase: &str) -> f64 {
         let cycles = self.phases.iter().find(|(name, _)| name == phase).map_or(0, |(_, cycles)| *cycles);
         ratio(cycles as f64, self.cycles as f64)
     }
 
-    /// What reads find in a level of the CPU's caches, if there are any.
+    /// A level of the CPU's caches, if it exists.
     pub fn level(&self, name: &str) -> Option<&CacheLevel> {
         self.caches.iter().find(|cache| cache.level == name)
     }
 
-    /// Instructions in a cycle of a core that has a thread.
+    /// Instructions per cycle of a core that has a thread.
     pub fn per_cycle(&self) -> f64 {
         ratio(self.instructions as f64, self.cycles as f64)
     }

@@ -1,8 +1,8 @@
-//! The elements of a machine, found by what they count.
+//! The elements of a machine, found by the statistics that they count.
 
 use engine::{Statistics, Value};
 
-/// Paths of elements, in the order of their numbers.
+/// Paths of elements, in order of number.
 pub(crate) struct Elements {
     pub(crate) units: Vec<String>,
     pub(crate) caches: Vec<String>,
@@ -30,7 +30,7 @@ impl Elements {
     }
 }
 
-/// How many cycles of its own clock an element was there; none if it counts no level.
+/// Duration of the statistics in cycles of the element's own clock; `None` if the element has no level statistic.
 pub(crate) fn own_cycles(statistics: &Statistics, element: &str) -> Option<u64> {
     let below = format!("{element}.");
     let own = statistics.0.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));
@@ -40,7 +40,7 @@ pub(crate) fn own_cycles(statistics: &Statistics, element: &str) -> Option<u64> 
     })
 }
 
-/// Makes `cu10` come after `cu9`: letters as they are, numbers by their value.
+/// Sort key that puts `cu10` after `cu9`: texts by letters, numbers by value.
 pub(crate) fn by_number(path: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = path;
@@ -53,8 +53,8 @@ pub(crate) fn by_number(path: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// The level of a cache: `gpu.l2_3` is one of `l2`, `gpu.array0.cu1.l1v` of `l1v`. Those of the IOMMU and of a DMA engine
-/// are apart.
+/// The level of a cache: `gpu.l2_3` belongs to `l2`, `gpu.array0.cu1.l1v` to `l1v`. Caches of the IOMMU and of a DMA
+/// engine are levels of their own.
 pub(crate) fn level(path: &str) -> &str {
     if path.starts_with("iommu.") || path.starts_with("dma.") {
         return path;

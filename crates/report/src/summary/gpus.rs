@@ -1,11 +1,11 @@
-//! What each GPU of a machine with a fabric spent the run on, and what pages did.
+//! What each GPU of a machine with a fabric spent the run on, and what happened to pages.
 
 use crate::figures::ratio;
 use engine::{Statistics, Value};
 use os::opencl::Paged;
 use serde::Serialize;
 
-/// The phases of a GPU, as its account names them, and what people call them.
+/// The phases of a GPU: the name in the statistics, and the name for people.
 pub(crate) const GPU_PHASES: [(&str, &str); 6] = [
     ("kernel", "ran kernels"),
     ("fault", "waited for page faults"),
@@ -20,9 +20,9 @@ pub(crate) const GPU_PHASES: [(&str, &str); 6] = [
 pub struct GpuTime {
     /// `gpu0`.
     pub name: String,
-    /// Shares of the run, in the order of the account's phases; they add up to 1.
+    /// Shares of the run, in the order of `GPU_PHASES`; they add up to 1.
     pub shares: Vec<(&'static str, f64)>,
-    /// Share of the run with at least one line outstanding that its caches asked for over the fabric. It overlaps the others.
+    /// Share of the run in which at least one read over the fabric was in flight. It overlaps the other shares.
     pub remote_reads: f64,
 }
 
@@ -58,24 +58,24 @@ fn count(value: &Value) -> u64 {
 /// What the driver did with pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pages {
-    /// Accesses that the driver had to answer: the host's, and those of GPUs.
+    /// Faults that the driver served: the host's, and those of GPUs.
     pub host_faults: u64,
     pub device_faults: u64,
-    /// Pages that went to another memory; that went to and fro; that had to go because a memory was full.
+    /// Pages that moved to another memory; that moved back and forth; that were evicted because a memory was full.
     pub migrations: u64,
     pub thrashed: u64,
     pub evictions: u64,
 }
 
 impl Pages {
-    /// None, if nothing happened to any page.
+    /// `None` if nothing happened to any page.
     pub(super) fn of(paged: &Paged) -> Option<Self> {
         let Paged { host_faults, device_faults, migrations, thrashed, evictions, .. } = *paged;
         let pages = Self { host_faults, device_faults, migrations, thrashed, evictions };
         (pages != Self::default()).then_some(pages)
     }
 
-    /// The counts that are not zero, with what they count.
+    /// The counts that are not zero, with their names.
     pub fn told(&self) -> Vec<String> {
         let counts = [
             (self.host_faults, "faults of the host"),

@@ -1,4 +1,4 @@
-//! Memory: what was read and written, and how much of what the channels could carry that was.
+//! Memory traffic, and its share of the channels' peak bandwidth.
 
 use super::{
     Spread,
@@ -13,20 +13,20 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemoryTraffic {
     pub channels: usize,
-    /// Lines.
+    /// Lines read; `writes`: lines written.
     pub reads: u64,
     pub writes: u64,
     pub bytes: u64,
-    /// Over kernel time, or on a machine with a CPU over the run; in bytes a second.
+    /// Bytes per second, over kernel time or, on a machine with a CPU, over the run.
     pub bandwidth: f64,
     pub peak_bandwidth: f64,
-    /// Share of that time in which a channel could take nothing else, or a DRAM's data bus was taken.
+    /// Share of that time in which a channel could accept no other access, or a DRAM's data bus was busy.
     pub busy: Spread,
-    /// Of DRAM only.
+    /// `None` for memories that are not DRAM.
     pub rows: Option<Rows>,
 }
 
-/// What accesses found in their bank: their row open, none open, or another.
+/// What accesses found in their bank: their row open, no row open, or another row open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rows {
     pub hits: u64,
@@ -35,14 +35,14 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The share that found its row open.
+    /// The share of accesses that found their row open.
     pub fn hit_rate(&self) -> f64 {
         ratio(self.hits as f64, (self.hits + self.closed + self.conflicts) as f64)
     }
 }
 
 impl MemoryTraffic {
-    /// `cycles` of the run, of which `kernel_cycles` count.
+    /// `cycles`: duration of the run; `kernel_cycles`: the cycles over which bandwidth is measured.
     pub(super) fn of(
         elements: &Elements,
         total: &Statistics,
@@ -90,7 +90,7 @@ impl MemoryTraffic {
         Some(memory)
     }
 
-    /// How much of the peak was used.
+    /// The share of peak bandwidth that was used.
     pub fn used(&self) -> f64 {
         ratio(self.bandwidth, self.peak_bandwidth)
     }

@@ -1,8 +1,9 @@
 //! Where the time went, in numbers and in words.
 //!
-//! Elements are found by what they count: whoever has `cycles.issue` is a compute unit, whoever has `accesses` a cache. Figures
-//! of GPUs are of kernel time, from the command that starts a kernel until everything it wrote has arrived, and of all kernels of the
-//! run together. Figures of a CPU are of the whole run, and so are those of what it shares with a GPU: memory, network and wires.
+//! Elements are found by the statistics that they count: an element with `cycles.issue` is a compute unit, one with
+//! `accesses` is a cache. Figures of GPUs cover kernel time, from the command that starts a kernel until all its writes
+//! have arrived, summed over all kernels of the run. Figures of a CPU cover the whole run, and so do those of resources
+//! that it shares with a GPU: memory, network and wires.
 
 mod bottleneck;
 mod caches;
@@ -38,7 +39,7 @@ use engine::{Run, Statistics, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a run comes down to.
+/// The summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     pub program: String,
@@ -46,39 +47,39 @@ pub struct Summary {
     pub system: String,
     /// How the run ended: `finished`, or why not.
     pub outcome: String,
-    /// What ran without time before, if the run was fast-forwarded.
+    /// What ran functionally before the timed part, if the run was fast-forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast_forward: Option<FastForward>,
-    /// Until the program had ended, simulated.
+    /// Simulated time until the program ended.
     pub total_fs: u64,
-    /// While kernels ran.
+    /// Time in which kernels ran.
     pub kernel_fs: u64,
     pub kernel_cycles: u64,
     pub clock_hz: u64,
-    /// By name, in the order in which they first ran.
+    /// By name, in the order of their first launches.
     pub kernels: Vec<KernelTime>,
     pub wave_instructions: u64,
-    /// The CPU's, if the machine has one; these figures are of all of the run.
+    /// The CPU's cores, if the machine has a CPU; these figures cover the whole run.
     pub cores: Option<Cores>,
     pub units: Option<Units>,
-    /// By level, from the units downwards.
+    /// By level, starting at the compute units.
     pub caches: Vec<CacheLevel>,
     pub memory: Option<MemoryTraffic>,
-    /// Between caches, if there is more than wires.
+    /// The network between caches, if they are not connected by wires alone.
     pub network: Option<Network>,
-    /// Bytes that went from one memory to another, or to and from caches far away, by cause.
+    /// Bytes moved between memories, or between caches and remote memories, by cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub moved: BTreeMap<String, u64>,
-    /// Bytes on each wire of the fabric.
+    /// Bytes on each link of the fabric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, u64>,
-    /// What each GPU spent the run on, where a fabric joins them with the host and with each other.
+    /// What each GPU spent the run on, if a fabric connects the GPUs and the host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<GpuTime>,
     /// What the driver did with pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
-    /// Alike ones together, those that hold up others first.
+    /// Grouped by equal names; groups with the most back-pressure first.
     pub wires: Vec<Wires>,
     /// At most three, the worst first.
     pub bottlenecks: Vec<Bottleneck>,
@@ -92,7 +93,7 @@ pub struct KernelTime {
     pub time_fs: u64,
 }
 
-/// A figure of several elements: on average, and the smallest and largest.
+/// A figure of several elements: mean, minimum and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     pub mean: f64,
@@ -122,7 +123,7 @@ impl Summary {
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
         let kernel_cycles = facts.to_cycles(kernel_fs);
         let cycles = facts.to_cycles(length);
-        // What a CPU shares with the GPU works all the time.
+        // Resources that a CPU shares with the GPU are used during the whole run.
         let shared = if has_cpu { cycles } else { kernel_cycles };
         let of_network = cycles_of(facts.network_clock, if has_cpu { length } else { kernel_fs });
         let units = Units::of(&elements, &total, facts, cycles, kernel_cycles);
@@ -158,18 +159,18 @@ impl Summary {
         summary
     }
 
-    /// What memory, network and wires are measured over.
+    /// The time over which memory, network and wires are measured.
     pub(crate) fn span(&self) -> &'static str {
         if self.cores.is_some() { "the run" } else { "kernel time" }
     }
 
-    /// Wavefront instructions a cycle, of all units together.
+    /// Wavefront instructions per cycle, of all compute units together.
     pub fn instructions_per_cycle(&self) -> f64 {
         ratio(self.wave_instructions as f64, self.kernel_cycles as f64)
     }
 }
 
-/// Kernels by name. Each region of a run but the first is a launch; several GPUs that share one work side by side.
+/// Kernels by name. Every region of a run except the first is a launch; GPUs that share a launch run in parallel.
 fn kernels(run: &Run, facts: Facts) -> Vec<KernelTime> {
     let mut kernels: Vec<KernelTime> = Vec::new();
     for region in &run.regions {
@@ -186,7 +187,7 @@ fn kernels(run: &Run, facts: Facts) -> Vec<KernelTime> {
     kernels
 }
 
-/// Kernels by name, where a program on the machine's own CPU starts them: regions are the program's there.
+/// Kernels by name, for a program on the machine's own CPU: there the regions are the program's.
 fn named_kernels(total: &Statistics, facts: Facts) -> Vec<KernelTime> {
     let named = total.0.iter().filter_map(|(path, value)| {
         let name = path.strip_prefix("front_end.kernels.")?.strip_suffix(".cycles")?;
@@ -196,7 +197,7 @@ fn named_kernels(total: &Statistics, facts: Facts) -> Vec<KernelTime> {
     named.filter(|kernel| kernel.launches > 0).collect()
 }
 
-/// Cycles for which the dispatcher that worked longest had a kernel.
+/// Cycles in which the longest-running dispatcher had a kernel.
 pub(crate) fn busiest(statistics: &Statistics) -> u64 {
     let dispatchers = statistics.0.keys().filter(|path| path.ends_with(".kernel_cycles"));
     dispatchers.map(|path| statistics.sum(path)).max().unwrap_or(0)

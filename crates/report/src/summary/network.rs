@@ -1,4 +1,4 @@
-//! Networks: what switches and buses forwarded, and how long they could forward nothing.
+//! Networks: packets that switches and buses forwarded, and how long they were blocked.
 
 use super::Spread;
 use crate::figures::ratio;
@@ -10,14 +10,14 @@ use serde::Serialize;
 pub struct Network {
     pub switches: usize,
     pub packets: u64,
-    /// Packets a cycle through one of them.
+    /// Packets per cycle through one of them.
     pub rate: Spread,
-    /// Share of kernel time, or on a machine with a CPU of the run, in which one had packets and nowhere to send them.
+    /// Share of kernel time (of the run, on a machine with a CPU) in which one had packets and could forward none.
     pub blocked: Spread,
 }
 
 impl Network {
-    /// None where caches are joined by wires alone.
+    /// `None` if caches are connected by wires alone.
     pub(super) fn of(total: &Statistics, cycles: u64) -> Option<Self> {
         let switches = total.0.keys().filter_map(|path| path.strip_suffix(".blocked_cycles"));
         let (mut packets, mut rates, mut blocked) = (0, Vec::new(), Vec::new());

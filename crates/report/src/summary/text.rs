@@ -12,7 +12,7 @@ use engine::{Hertz, Time};
 use std::fmt;
 
 const WIDTH: usize = 100;
-/// Kernels and groups of wires that are told one by one.
+/// Maximum number of kernels and of wire groups that are listed.
 const KERNELS: usize = 8;
 const WIRES: usize = 4;
 
@@ -113,7 +113,7 @@ impl Summary {
     }
 }
 
-/// A column for each GPU; of many, the first and the last few.
+/// A column per GPU; if there are many, only the first and the last few.
 fn gpus_text(gpus: &[GpuTime], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if gpus.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Compute units: where their cycles went, and how full they were.
+//! Compute units: where their cycles went, and their occupancy.
 
 use super::{Spread, elements::Elements};
 use crate::{facts::Facts, figures::ratio};
@@ -9,17 +9,18 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Units {
     pub count: usize,
-    /// How many had a wavefront at all.
+    /// Number of units that ever had a wavefront.
     pub used: usize,
     /// Shares of kernel time; they add up to 1.
     pub breakdown: Vec<Share>,
-    /// Wavefronts that were there, of those that a unit can hold.
+    /// Resident wavefronts; `wave_slots`: the maximum per unit.
     pub waves: Spread,
     pub wave_slots: u64,
     pub wavefronts: u64,
     /// Instructions by kind.
     pub instructions: Vec<(String, u64)>,
-    /// Of all cycles of all units: the local data share had a bank conflict; no slot for a line was free.
+    /// Shares of all cycles of all units: with an LDS bank conflict, and (`line_slots_full`) without a free slot for a
+    /// line.
     pub lds_conflicts: f64,
     pub line_slots_full: f64,
     /// The shares of each unit, in the order of `breakdown`.
@@ -27,15 +28,15 @@ pub struct Units {
     pub(crate) each: Vec<(String, Vec<f64>)>,
 }
 
-/// What a share of cycles was spent on.
+/// The share of cycles that a reason takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// As in the statistics: `vector_memory`.
+    /// The name in the statistics: `vector_memory`.
     pub reason: &'static str,
     pub share: Spread,
 }
 
-/// What a unit does with a cycle, as its account has them, and what people call them.
+/// What a unit's cycle is spent on: the name in the statistics, and the name for people.
 pub(crate) const REASONS: [(&str, &str); 9] = [
     ("issue", "issued an instruction"),
     ("vector", "vector ALUs busy"),
@@ -51,7 +52,7 @@ pub(crate) const REASONS: [(&str, &str); 9] = [
 const NO_WAVE: usize = 7;
 
 impl Units {
-    /// `cycles` of the run, of which kernels ran for `kernel_cycles`.
+    /// `cycles`: duration of the run; `kernel_cycles`: cycles in which kernels ran.
     pub(super) fn of(
         elements: &Elements,
         total: &Statistics,
@@ -66,7 +67,7 @@ impl Units {
         let sum = |what: &str| elements.units.iter().map(|unit| count(unit, what)).sum::<u64>();
         let share = |unit: &String| {
             let mut of: Vec<u64> = REASONS.iter().map(|(name, _)| count(unit, &format!("cycles.{name}"))).collect();
-            // What a unit has not put on its account is rest; so is what lies between kernels, which is not looked at here.
+            // Cycles that a unit has not accounted for count as `NO_WAVE`; cycles between kernels are subtracted.
             let open = cycles.saturating_sub(of.iter().sum());
             of[NO_WAVE] = (of[NO_WAVE] + open).saturating_sub(cycles.saturating_sub(kernel_cycles));
             let all: u64 = of.iter().sum();
@@ -99,7 +100,7 @@ impl Units {
     }
 }
 
-/// How many wavefronts a unit held, on average over kernel time.
+/// Average number of resident wavefronts of a unit over kernel time.
 fn resident(total: &Statistics, unit: &str, kernel_cycles: u64) -> f64 {
     match total.0.get(&format!("{unit}.resident")) {
         Some(Value::Series(spans)) => ratio(spans.sums.iter().sum::<u64>() as f64, kernel_cycles as f64),

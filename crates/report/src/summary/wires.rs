@@ -1,27 +1,28 @@
-//! Wires: how much went over them, and how often a sender found no room.
+//! Wires: messages carried, and how often back-pressure stopped a sender.
 
 use crate::figures::ratio;
 use engine::{Statistics, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Wires that are alike: the same from every compute unit, or between every array and every bank.
+/// A group of equal wires, such as those from all compute units, or between all arrays and banks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Wires {
     /// Their path, with `*` for numbers.
     pub name: String,
     pub count: usize,
     pub messages: u64,
-    /// Messages a cycle on one of them.
+    /// Messages per cycle on one of them.
     pub rate: f64,
-    /// Of the cycles of all of them: a sender waited for room.
+    /// Share of the cycles of all of them in which a sender waited for buffer space.
     pub held_up: f64,
-    /// Messages that had arrived and were not taken yet: on average, and at most.
+    /// Messages that had arrived and were not yet taken: on average, and (`most_waiting`) at most.
     pub waiting: f64,
     pub most_waiting: u64,
 }
 
-/// Wires with something on them, those that held up others longest first; over so many cycles, or all that passed on each.
+/// Wires that carried messages, those with the most back-pressure first; over `cycles`, or over the duration of each
+/// wire's own statistics.
 pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
     let mut groups: BTreeMap<String, (Wires, u64)> = BTreeMap::new();
     for (path, value) in &total.0 {
@@ -51,7 +52,8 @@ pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
     wires
 }
 
-/// The wire that a statistic belongs to, and what it says. The two ends of a link, which lie at different elements, are one wire.
+/// The wire of a statistic, and which statistic it is. The two ends of a link belong to different elements but are one
+/// wire.
 fn split(path: &str) -> Option<(&str, &'static str)> {
     let (end, what) = if let Some(end) = path.strip_suffix(".passed") {
         (end, "passed")
@@ -64,14 +66,14 @@ fn split(path: &str) -> Option<(&str, &'static str)> {
             "wait_cycles",
         )
     };
-    // A link: its own name stands behind the element's, which differs at both ends.
+    // A link: its own name follows the element's, which differs at the two ends.
     match end.strip_suffix(".in").or(end.strip_suffix(".out")) {
         Some(link) => {
             let mut dots = link.rmatch_indices('.').map(|(at, _)| at + 1);
             let (_direction, name) = (dots.next()?, dots.next()?);
             Some((&link[name..], what))
         }
-        // Answers come back on a wire that is named for whom they are for.
+        // Reply wires are named after the receiver of the replies.
         None => Some((end.split_once("_replies_").map_or(end, |(wire, _)| wire), what)),
     }
 }
@@ -86,7 +88,7 @@ fn pattern(path: &str) -> String {
         }
         for c in part.chars() {
             match c {
-                // The 1 of `l1v` is no number of an element.
+                // The 1 of `l1v` is not the number of an element.
                 '0'..='9' if in_level => pattern.push(c),
                 '0'..='9' if pattern.ends_with('*') => {}
                 '0'..='9' => pattern.push('*'),

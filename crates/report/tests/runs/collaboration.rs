@@ -1,4 +1,4 @@
-//! A program on the cores and the GPU of one machine, to have something to report on.
+//! Runs a program on the cores and the GPU of one machine, for tests of reports.
 
 use engine::Run;
 use machine::{
@@ -8,7 +8,7 @@ use machine::{
 use os::{End, Process, files::Stdio, opencl::Driver};
 use std::io;
 
-/// A small machine of a kind, with what is to be different.
+/// A small variant of a shipped machine, with these changes.
 pub fn machine(name: &str, changes: &[&str]) -> Machine {
     let small = ["cpu.cores=3", "system.slices=2", "system.channels=2"];
     let changes: Vec<String> = small.iter().chain(changes).map(|change| (*change).to_owned()).collect();

@@ -1,4 +1,4 @@
-//! What is reported on machines with a CPU.
+//! Reports on machines with a CPU.
 
 use crate::{
     collaboration::{edges, hotspot, machine},
@@ -23,7 +23,7 @@ fn cores_kernels_caches_and_the_network_are_in_a_report_on_a_collaborative_progr
     let names: Vec<&str> = summary.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     assert_eq!(names, ["edge"], "kernels have their own names, whatever regions are called");
     assert!(summary.kernel_fs > 0 && summary.kernel_fs < summary.total_fs);
-    // What CPU and GPU share is measured against the time of the run.
+    // Resources that CPU and GPU share are measured over the whole run.
     let memory = summary.memory.as_ref().expect("there is memory");
     let bandwidth = memory.bytes as f64 / (run.end.0 as f64 * 1e-15);
     assert!((memory.bandwidth / bandwidth - 1.0).abs() < 0.01, "{} is not {bandwidth}", memory.bandwidth);

@@ -1,4 +1,4 @@
-//! What is reported on real runs.
+//! Reports on real runs.
 
 mod collaboration;
 mod cpu;

@@ -5,7 +5,7 @@ use machine::Options;
 use report::{Comparison, Subject, Summary, write};
 use std::{fs, path::PathBuf};
 
-/// A folder of a test's own.
+/// A fresh folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     _ = fs::remove_dir_all(&folder);
@@ -23,7 +23,7 @@ fn where_cycles_went_adds_up_and_agrees_with_what_was_counted() {
     assert!((all - 1.0).abs() < 1e-9, "{all}");
     assert_eq!((summary.kernels.len(), summary.kernels[0].launches), (1, 2));
     assert!(summary.kernel_fs <= summary.total_fs && summary.kernel_fs > 5_400_000_000, "{summary}");
-    // Two vectors of 64 KiB are read and one written, each time.
+    // Each launch reads two vectors of 64 KiB and writes one.
     let l1v = summary.caches.iter().find(|cache| cache.level == "l1v").expect("there are vector caches");
     assert_eq!((l1v.count, l1v.reads.total(), l1v.writes.total()), (64, 2 * 2048, 2 * 1024));
     let memory = summary.memory.as_ref().expect("there is memory");
@@ -53,7 +53,7 @@ fn files_are_the_same_for_any_number_of_threads() {
         let run = Sums { count: 4096, launches: 1 }.run(&machine, &options(threads));
         let folder = folder(&format!("threads{threads}"));
         write(&folder, &subject(&program, &machine, &run)).expect("the folder can be written to");
-        ["stats.json", "stats.csv", "stats.parquet", "summary.json", "report.html", "machine.toml"]
+        ["stats.json", "stats.csv", "stats.parquet", "summary.json", "report.html", "machine.toml", "plan.json"]
             .map(|name| fs::read(folder.join(name)).expect("it has been written"))
     });
     assert!(files[0] == files[1], "some file depends on the number of threads");
@@ -72,6 +72,7 @@ fn a_folder_holds_whole_files_and_a_page_that_needs_nothing_else() {
     names.sort();
     let expected = [
         "machine.toml",
+        "plan.json",
         "report.html",
         "run.json",
         "stats.csv",

@@ -1,4 +1,4 @@
-//! Every statistic is explained in `docs/statistics.md`, and nothing is explained that is not measured.
+//! Every statistic is explained in `docs/statistics.md`, and every explained statistic is measured.
 
 use crate::{
     collaboration,
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 const DOCUMENT: &str = include_str!("../../../../docs/statistics.md");
 
-/// The patterns of the document, and the kind that it gives each.
+/// The patterns of the document, each with its kind.
 fn patterns() -> Vec<(&'static str, &'static str)> {
     let row = |line: &'static str| {
         let (pattern, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
@@ -87,7 +87,7 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     }
 }
 
-/// Two GPUs with memories of their own, between which pages move.
+/// Two GPUs with memories of their own, between which pages migrate.
 fn faulting() -> Machine {
     let changes = ["gpus=2", "gpu.arrays=1", "gpu.l2.banks=2", "driver.policy=managed-fault"].map(str::to_owned);
     Machine::load("multi-pcie", &changes).expect("the machine is sound")

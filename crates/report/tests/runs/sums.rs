@@ -1,4 +1,4 @@
-//! A kernel on a machine, to have something to report on.
+//! Runs a kernel on a machine, for tests of reports.
 
 use engine::{Run, Time};
 use gcn3::{
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const VECADD: &[u8] = include_bytes!("../../../workloads/src/vecadd/vecadd.hsaco");
 
-/// Vectors of `count` floats, added so many times.
+/// Vectors of `count` floats, added `launches` times.
 pub struct Sums {
     pub count: u32,
     pub launches: usize,

@@ -1,14 +1,18 @@
-//! The forward-backward table between caches that go by virtual addresses and everything below, which goes by places in memory
+//! The forward-backward table (FBT) between virtual caches and the memory below, which uses physical addresses
 //! (`[vcache 4.1]`).
 //!
-//! A request of the second-level cache for a line that it does not hold is translated by the IOMMU, whose TLB it asks for each. Then the backward
-//! table says whether another name of the page leads: none, and this name leads from now on; another, and the line is read and answered once,
-//! without being kept. A page that is written and has two names is a fault, whichever comes first (`[vcache 4.2]`). Lines that the cache holds, its
-//! write-backs and its notices of lines that went are known by the forward table.
+//! When the second-level cache requests a line that it does not hold, the FBT has the IOMMU translate the page; each
+//! such request looks up the IOMMU's TLB. The backward table then tells whether the physical page has a leading
+//! virtual page. If it has none, the requested page becomes the leading one. If it has another, the line is read and
+//! answered once, without being cached. A physical page that is written and has two virtual pages is a fault,
+//! whichever happens first (`[vcache 4.2]`). Requests for lines that the cache holds, write-backs and eviction
+//! notices are translated by the forward table.
 //!
-//! An entry goes when its set has no room for another, or its page is shot down. It is locked: requests for lines that the cache does not
-//! hold wait. When nothing of it is under way below, every line that the cache holds is recalled, behind all answers; the cache answers each, behind
-//! all that it has sent. Then first-level caches hear of the page. What waits is translated anew.
+//! An entry is removed when its set needs room for another, or when its page is shot down. It is locked first:
+//! requests for lines that the cache does not hold wait. When no message about the page is in flight below, every
+//! line that the cache holds is recalled, in order behind all answers. The cache answers each recall, in order behind
+//! all its earlier messages. Then the first-level caches are told to drop the page. Requests that waited are
+//! translated again.
 
 mod removal;
 mod table;
@@ -32,14 +36,15 @@ use table::{Entry, address, bit, space};
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct FbtSpec {
-    /// How many pages of memory, and in which sets.
+    /// Number of physical pages, and the associativity.
     pub table: TlbSpec,
-    /// Whether the IOMMU uses it as a second-level TLB, and how many cycles a look-up takes.
+    /// Whether the IOMMU uses it as a second-level TLB.
     pub second_level: bool,
+    /// Latency of a look-up as second-level TLB.
     pub latency: engine::Cycles,
 }
 
-/// Where it stands.
+/// The FBT's node and its neighbours.
 pub struct FbtPlace {
     pub me: Node,
     /// The bank of the second-level cache of each line.
@@ -50,13 +55,13 @@ pub struct FbtPlace {
     pub line: Bytes,
 }
 
-/// A request that is being translated.
+/// A request whose page is being translated.
 struct Ask {
     packet: Packet,
     /// Requests for other sectors of its line, which wait for it.
     more: Vec<Packet>,
     write: bool,
-    /// Its page has been shot down meanwhile: what comes is not to be relied on.
+    /// Whether its page has been shot down since: the answer must be discarded.
     stale: bool,
 }
 
@@ -71,9 +76,10 @@ pub struct Fbt {
     below: Sender<Translate>,
     orders: Orders,
     roots: Roots,
-    /// For each line of memory that has been asked for, under which names and whether it may be kept. Looked up, never walked.
+    /// For each physical line that is being read, the tags it was requested by and whether it must not be kept. Never
+    /// iterated.
     fetches: FxHashMap<LineAddr, VecDeque<(LineAddr, bool)>>,
-    /// Requests that wait for an entry to go, in their order.
+    /// Requests that wait for the removal of an entry, in order.
     parked: VecDeque<Packet>,
     removals: Vec<Removal>,
     bell: EventCount,
@@ -86,7 +92,7 @@ pub struct Fbt {
 }
 
 impl Fbt {
-    /// Builds it at `scope`. `below`: the IOMMU.
+    /// Builds the table at `scope`. `below` is the wire to the IOMMU.
     pub fn new(
         tables: FbtTables,
         place: FbtPlace,
@@ -139,7 +145,7 @@ impl Fbt {
         }
     }
 
-    /// Takes all that has come.
+    /// Handles all messages that have come.
     fn cycle(&mut self) -> Result<(), Mistranslation> {
         while let Some(answer) = self.answers.try_recv(Lane::Reply) {
             self.translated(&answer)?;
@@ -181,7 +187,7 @@ impl Fbt {
         }
     }
 
-    /// An answer from below goes up under the name by which its line was asked for.
+    /// Passes an answer from below up, under the tag by which its line was requested.
     fn answered(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         let msg = packet.msg;
         let way = self.tables.0.borrow_mut().of_frame(msg.line.0 / PAGE);
@@ -206,7 +212,7 @@ impl Fbt {
         Ok(())
     }
 
-    /// A line has left the second-level cache, or is not there any more, as that says to a recall (`of`).
+    /// A line has left the second-level cache. With `of` set, the message answers a recall of the line.
     fn evicted(&mut self, msg: &Msg<{ mem::LINE }>) -> Result<(), Mistranslation> {
         let mut tables = self.tables.0.borrow_mut();
         if msg.line == WHOLE {
@@ -222,7 +228,7 @@ impl Fbt {
         Ok(())
     }
 
-    /// What the second-level cache writes back it holds, so its page has an entry.
+    /// Passes a write-back down. The second-level cache holds the line, so its page has an entry.
     fn written_back(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         let mut tables = self.tables.0.borrow_mut();
         let way = tables.of_page(packet.msg.line.0 / PAGE).ok_or_else(|| unknown(packet.msg.line))?;
@@ -237,7 +243,7 @@ impl Fbt {
         Ok(())
     }
 
-    /// The second-level cache asks for a line, or for the right to write it.
+    /// The second-level cache requests a line, or the right to write it.
     fn request(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         let line = packet.msg.line;
         let way = self.tables.0.borrow().of_page(line.0 / PAGE);
@@ -271,7 +277,7 @@ impl Fbt {
         self.waiting.set(self.parked.len() as u64);
     }
 
-    /// Has the page of a request translated.
+    /// Asks the IOMMU to translate the page of a request.
     fn ask(&mut self, packet: Packet, write: bool) {
         let line = |packet: &Packet| packet.msg.line.0 / self.place.line.0;
         let same = |ask: &&mut Ask| line(&ask.packet) == line(&packet) && ask.write == write;
@@ -318,7 +324,7 @@ impl Fbt {
         Ok(())
     }
 
-    /// Lets a request go on whose page lies in this page of memory.
+    /// Continues a request whose page is translated to the physical page `frame`.
     fn enter(&mut self, packet: Packet, frame: u64, rights: Rights) -> Result<(), Mistranslation> {
         let line = packet.msg.line;
         let mut tables = self.tables.0.borrow_mut();
@@ -370,7 +376,7 @@ impl Fbt {
         }
     }
 
-    /// A request for a line of a page that has an entry under this name goes on.
+    /// Continues a request for a line whose page is the leading page of the entry.
     fn known(&mut self, way: usize, packet: Packet) -> Result<(), Mistranslation> {
         let (msg, mut tables) = (packet.msg, self.tables.0.borrow_mut());
         let entry = tables.entry_mut(way);
@@ -401,7 +407,7 @@ impl Fbt {
         Ok(())
     }
 
-    /// A request for a line of a page that another name leads to: it is read and answered once.
+    /// Continues a request for a line whose physical page has another leading page: it is read and answered once.
     fn other_name(&mut self, way: usize, packet: Packet) -> Result<(), Mistranslation> {
         let (msg, mut tables) = (packet.msg, self.tables.0.borrow_mut());
         let entry = tables.entry_mut(way);
@@ -420,7 +426,7 @@ impl Fbt {
     }
 }
 
-/// A line passes that no entry knows.
+/// The error for a line that has no entry.
 fn unknown(line: LineAddr) -> Mistranslation {
     Mistranslation::Unknown { asid: space(line.0), line }
 }

@@ -1,4 +1,4 @@
-//! Entries of a forward-backward table that go: with what caches hold of their pages, in order.
+//! Removal of entries of a forward-backward table, together with all cached lines of their pages, in phases.
 
 use super::{
     Fbt,
@@ -10,26 +10,26 @@ use interconnect::{HEADER, Packet, WHOLE, whole_page};
 use mem::{Block, LINE, LineAddr, PAGE, PhysAddr};
 use protocol::{Kind, Msg};
 
-/// Entries that go together.
+/// Entries that are removed together.
 pub(super) struct Removal {
     ways: Vec<usize>,
-    /// The lines that it is about, as first-level caches are told.
+    /// What first-level caches are told to drop: a page, or all lines.
     subject: LineAddr,
     phase: Phase,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Until those below have answered whatever is under way.
+    /// Waiting for the answers to all messages in flight below.
     Settling,
-    /// Until the second-level cache has answered so many recalls.
+    /// Waiting for this many answers to recalls from the second-level cache.
     Lines(usize),
-    /// Until so many first-level caches have heard.
+    /// Waiting for this many first-level caches to drop their lines.
     FirstLevel(usize),
 }
 
 impl Fbt {
-    /// Begins to remove entries, none of which goes yet.
+    /// Locks entries and starts their removal.
     pub(super) fn remove(&mut self, ways: Vec<usize>) {
         let mut tables = self.tables.0.borrow_mut();
         for way in &ways {
@@ -43,7 +43,7 @@ impl Fbt {
         self.removals.push(Removal { ways, subject, phase: Phase::Settling });
     }
 
-    /// What a shootdown is about goes. What is not here is in no cache.
+    /// Starts the removal of the entries that a shootdown affects. A page without an entry is in no cache.
     pub(super) fn shoot_down(&mut self, order: Shootdown) {
         for ask in self.asks.iter_mut().flatten() {
             let line = ask.packet.msg.line.0;
@@ -66,7 +66,7 @@ impl Fbt {
         }
     }
 
-    /// A line that was recalled is not in the second-level cache any more.
+    /// The second-level cache has answered a recall.
     pub(super) fn gave_up(&mut self, way: usize) {
         for removal in self.removals.iter_mut().filter(|removal| removal.ways.contains(&way)) {
             if let Phase::Lines(left) = &mut removal.phase {
@@ -75,7 +75,7 @@ impl Fbt {
         }
     }
 
-    /// A first-level cache has heard.
+    /// A first-level cache has dropped its lines.
     pub(super) fn heard(&mut self, subject: LineAddr) {
         let hears =
             |removal: &&mut Removal| removal.subject == subject && matches!(removal.phase, Phase::FirstLevel(_));
@@ -84,7 +84,7 @@ impl Fbt {
         }
     }
 
-    /// Goes on with what can go on.
+    /// Advances all removals; when one is complete, retries the requests that waited.
     pub(super) fn carry_on(&mut self) -> Result<(), Mistranslation> {
         loop {
             let mut did = false;
@@ -110,7 +110,7 @@ impl Fbt {
         }
     }
 
-    /// The next phase of a removal, if it is due; says whether it was.
+    /// Starts the next phase of a removal if it is due; returns whether it was.
     fn advance(&mut self, number: usize) -> bool {
         let Removal { ways, subject, phase } = &self.removals[number];
         let (subject, phase) = (*subject, *phase);
@@ -127,7 +127,7 @@ impl Fbt {
                 for line in &lines {
                     let bank = *self.place.banks.of(line.0);
                     let recall = Msg::new(self.place.me, bank, Kind::CoreFlush, *line, Block::EMPTY);
-                    // Behind all answers, of which one may be for this line.
+                    // Sent behind all answers, since one of them may be for this line.
                     self.to.to(bank).send(Lane::Reply, Packet::from(recall), HEADER);
                 }
                 self.recalled.add(lines.len() as u64);

@@ -1,7 +1,8 @@
-//! The two tables of a forward-backward table (`[vcache Fig. 7]`). No time.
+//! The two tables of a forward-backward table (`[vcache Fig. 7]`). They know no time.
 //!
-//! The backward table has an entry for each page of memory of which a virtual cache may hold something, in sets of ways by the number of the page of
-//! memory. The forward table finds the entry of a leading page; it has exactly as many entries.
+//! The backward table is set-associative and indexed by physical page. It has an entry for each physical page that a
+//! virtual cache may hold lines of. The forward table finds the entry of a leading virtual page; both have the same
+//! entries.
 
 use crate::{PageSize, Rights, Shootdown, TlbSpec, Translation};
 use engine::{Level, Scope};
@@ -9,47 +10,49 @@ use mem::{Asid, LINE, LineAddr, PAGE, PhysAddr, Sets, VirtAddr};
 use rustc_hash::FxHashMap;
 use std::{cell::RefCell, rc::Rc};
 
-/// Above the bits of a virtual address in the tag of a line, the number of its address space.
+/// In the tag of a line, the address space number starts at this bit, above the bits of a virtual address.
 const SPACE: u32 = 48;
 
-/// What is known about a page of memory.
+/// What is known about a physical page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// The leading page, under whose name its lines are in caches: the number of its first tag.
+    /// The leading virtual page, whose tags its lines have in caches: the tag divided by the page size.
     pub page: u64,
-    /// The number of the page of memory.
+    /// The physical page number.
     pub frame: u64,
-    /// The lines of it that the second-level cache holds, or has been promised.
+    /// Its lines that the second-level cache holds or will receive, as a bit vector.
     pub lines: u64,
-    /// It may be written, as the page tables have it.
+    /// Whether the page tables allow writes.
     pub writable: bool,
-    /// A line of it has been claimed to be written.
+    /// Whether a line of it has been claimed for writing.
     pub written: bool,
-    /// It has been read under another name.
+    /// Whether it has been read under another virtual page.
     pub synonym: bool,
-    /// Messages about it that those below have not answered.
+    /// Messages about it that have not been answered from below.
     pub outstanding: u32,
-    /// It goes: nothing new is begun.
+    /// Whether it is being removed: no new requests are started.
     pub locked: bool,
 }
 
 impl Entry {
-    /// A line of it, as memory names it.
+    /// The physical address of one of its lines.
     pub fn place(&self, line: LineAddr) -> LineAddr {
         LineAddr(self.frame * PAGE + line.0 % PAGE)
     }
 }
 
-/// The tables.
+/// The forward and the backward table.
 pub(crate) struct Tables {
     backward: Sets<Entry>,
-    /// Looked up, never walked.
+    /// Never iterated.
     forward: FxHashMap<u64, usize>,
     ways: usize,
-    /// Pages of which the second-level cache holds a line.
+    /// Statistic: pages of which the second-level cache holds a line.
     pages: Option<Level>,
+    /// The current value of `pages`.
     with_lines: u64,
-    /// What the IOMMU has been told to forget and this table has not: it must not learn that from here again.
+    /// A shootdown that the IOMMU has carried out and this table has not: the IOMMU must not get these pages from
+    /// here.
     shooting: Option<Shootdown>,
 }
 
@@ -69,12 +72,12 @@ impl Tables {
         self.pages = Some(scope.level("pages"));
     }
 
-    /// The way of a leading page.
+    /// The way of a leading virtual page.
     pub fn of_page(&self, page: u64) -> Option<usize> {
         self.forward.get(&page).copied()
     }
 
-    /// The way of a page of memory.
+    /// The way of a physical page.
     pub fn of_frame(&mut self, frame: u64) -> Option<usize> {
         let way = self.backward.find(frame, |entry| entry.frame == frame)?;
         self.backward.touch(way);
@@ -89,7 +92,7 @@ impl Tables {
         self.backward.get_mut(way).expect("a way that is known holds an entry")
     }
 
-    /// A line is promised to the second-level cache, or has left it.
+    /// Records that the second-level cache will receive a line, or that it has lost it.
     pub fn set_line(&mut self, way: usize, bit: u64, held: bool) {
         let entry = self.entry_mut(way);
         let had = entry.lines != 0;
@@ -114,7 +117,8 @@ impl Tables {
         }
     }
 
-    /// A way for a new page of memory: a free one; else one whose entry has to go first.
+    /// A way for a new physical page: `Ok` if it is free; otherwise the victim that must be removed first, if there
+    /// is one.
     pub fn room(&mut self, frame: u64) -> Result<usize, Option<usize>> {
         match self.backward.free(frame) {
             Some(way) => Ok(way),
@@ -122,7 +126,7 @@ impl Tables {
         }
     }
 
-    /// Enters a page. It must have no entry, and neither must its page of memory.
+    /// Adds an entry. Neither its virtual nor its physical page may have one.
     pub fn insert(&mut self, way: usize, entry: Entry) {
         let (page, frame) = (entry.page, entry.frame);
         debug_assert!(self.backward.find(frame, |entry| entry.frame == frame).is_none(), "a page has one leading name");
@@ -138,7 +142,7 @@ impl Tables {
         }
     }
 
-    /// The ways of all entries of an address space, or of all, that are not going yet.
+    /// The ways of all entries of an address space, or of all spaces, that are not being removed.
     pub fn all(&self, asid: Option<Asid>) -> Vec<usize> {
         let meant = |way: &usize| {
             let of = |entry: &Entry| !entry.locked && asid.is_none_or(|asid| space(entry.page * PAGE) == asid);
@@ -148,7 +152,7 @@ impl Tables {
     }
 }
 
-/// A forward-backward table, which an IOMMU may use as a second-level TLB. Clones are the same table.
+/// A forward-backward table, which an IOMMU may use as a second-level TLB. Clones share one table.
 #[derive(Clone)]
 pub struct FbtTables(pub(crate) Rc<RefCell<Tables>>);
 
@@ -157,17 +161,17 @@ impl FbtTables {
         Self(Rc::new(RefCell::new(Tables::new(spec))))
     }
 
-    /// The IOMMU has been told to forget this; the table will be.
+    /// The IOMMU carries out this shootdown; the FBT has yet to.
     pub(crate) fn begin_shooting(&self, what: Shootdown) {
         self.0.borrow_mut().shooting = Some(what);
     }
 
-    /// The table has forgotten it.
+    /// The FBT has carried out the shootdown.
     pub(crate) fn end_shooting(&self) {
         self.0.borrow_mut().shooting = None;
     }
 
-    /// What is known about a page.
+    /// The translation of a page, if it is known and allows the access.
     pub(crate) fn find(&self, asid: Asid, virt: VirtAddr, write: bool) -> Option<Translation> {
         let tables = self.0.borrow();
         if tables.shooting.is_some_and(|what| what.covers(asid, virt)) {

@@ -1,4 +1,4 @@
-//! Units in one partition, their IOMMU in another.
+//! MMUs in one partition, their IOMMU in another.
 
 use crate::{
     tables::Tables,

@@ -1,4 +1,4 @@
-//! Tables of a driver, which answers faults.
+//! Walks of a driver's tables, and faults that the driver handles.
 
 use crate::{
     tables::{Tables, phys, virt},
@@ -8,16 +8,16 @@ use engine::{Cycles, Lane, Outcome};
 use mem::{Access, Request};
 use vm::{DriverTables, IommuSpec, SharedTlbSpec, Shootdown, Shootdowns, Walk, iommu};
 
-/// A walk takes this, beside the wires: 2 there, 3 back.
+/// Latency of a walk; the wires add 2 cycles there and 3 back.
 const WALK: u64 = 10;
 const FOUND: u64 = 2 + WALK + 3;
 
-/// A request that knows no place.
+/// A request without a physical address.
 fn unplaced(at: u64, id: u64, access: Access, page: u64) -> (u64, Lane, Request) {
     (at, Lane::Request, Request { phys: None, ..request(id, access, page) })
 }
 
-/// An MMU over an IOMMU that walks the driver's tables. At each time, the driver does something to them.
+/// An MMU over an IOMMU that walks the driver's tables, and the shootdowns that reach both.
 fn faulting(world: &World, tables: &DriverTables, sends: Vec<(u64, Lane, Request)>) -> Shootdowns {
     let (mmu, there) = world.wires(2, 3);
     let ((to_mmu, mmu_control), (to_iommu, control)) = (world.control(5), world.control(5));
@@ -87,7 +87,7 @@ fn a_write_to_a_page_that_can_only_be_read_faults() {
 
 #[test]
 fn a_page_can_be_taken_away_while_a_neighbour_of_it_is_awaited() {
-    // Pages 5 and 6 lie in one huge page, so the shootdown of one is about both.
+    // Pages 5 and 6 lie in one huge page, so the shootdown of one affects both.
     let (_, log) = finish(Tables::new(), |world| {
         let tables = DriverTables::default();
         tables.insert(SPACE, virt(5), phys(5), true);
@@ -126,7 +126,8 @@ fn an_access_that_the_driver_refuses_ends_the_run() {
 
 #[test]
 fn a_page_can_be_taken_away_while_requests_for_it_stand_behind_others_that_wait() {
-    // Two requests can wait; the third, for the page that is taken away, has come and can't be looked at before one of them goes on.
+    // Two requests can wait in the MMU. Requests behind them, among them the one for the page that is unmapped, stay
+    // queued until one of the two goes on.
     let (_, log) = finish(Tables::new(), |world| {
         let tables = DriverTables::default();
         tables.insert(SPACE, virt(5), phys(5), true);

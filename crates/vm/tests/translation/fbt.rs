@@ -1,5 +1,5 @@
-//! A forward-backward table between a second-level cache, which is a script here, and memory: names of one page, address spaces, rights, pages that
-//! go, and what must be noticed.
+//! A forward-backward table between a scripted second-level cache and memory: synonyms, address spaces, rights,
+//! removal of pages, and errors that must be detected.
 
 use crate::{
     tables::{Tables, phys, virt},
@@ -19,13 +19,13 @@ const L2: Node = Node(2);
 const MEMORY: Node = Node(3);
 const FBT: Node = Node(4);
 
-/// The second-level cache, as a script.
+/// The second-level cache, driven by a script.
 struct Cache {
     to: Outlet<Packet>,
     from: Inlet<Packet>,
     tables: DriverTables,
     shootdowns: Rc<Shootdowns>,
-    /// Pages that the first-level cache has heard of.
+    /// Pages that the first-level cache has been told to drop.
     heard: Rc<RefCell<Vec<LineAddr>>>,
     cx: Context,
 }
@@ -35,14 +35,14 @@ fn tag(asid: Asid, page: u64, line: u64) -> LineAddr {
     LineAddr(u64::from(asid.0) << 48 | (virt(page).0 + 64 * line))
 }
 
-/// What memory has in a line: its own address.
+/// The content of a line of memory: its own address.
 fn bytes(line: LineAddr) -> Block<LINE> {
     let mut bytes = [0; LINE];
     bytes[..8].copy_from_slice(&line.0.to_le_bytes());
     Block::full(bytes)
 }
 
-/// Where memory has a line of a page of its own.
+/// The physical address of a line of a physical page.
 fn place(page: u64, line: u64) -> LineAddr {
     LineAddr(phys(page).0 + 64 * line)
 }
@@ -60,7 +60,7 @@ impl Cache {
         self.from.recv(Lane::Reply).await
     }
 
-    /// Reads a line; what came, and whether it may be kept.
+    /// Reads a line; returns the physical address found in its data, and whether the line may be kept.
     async fn read(&self, line: LineAddr) -> (LineAddr, bool) {
         self.ask(Kind::Read, line).await;
         let packet = self.next().await;
@@ -75,7 +75,7 @@ impl Cache {
         assert_eq!((packet.msg.kind, packet.msg.line), (Kind::UpgradeAck, line));
     }
 
-    /// A recall has come for this line, which goes.
+    /// Expects a recall of this line and gives the line up.
     async fn give_up(&self, line: LineAddr) {
         let packet = self.next().await;
         assert_eq!((packet.msg.kind, packet.msg.line), (Kind::CoreFlush, line));
@@ -89,7 +89,7 @@ impl Cache {
     }
 }
 
-/// Builds the table with so many entries over driver's tables in which page n lies in page n of memory, and runs a script.
+/// Builds a table of `entries` over a driver's tables that map page n to physical page n, and runs a script.
 fn build<F: Future<Output = ()> + 'static>(world: &World, entries: usize, script: impl FnOnce(Cache) -> F + 'static) {
     let tables = DriverTables::default();
     (0..20).for_each(|page| tables.insert(SPACE, virt(page), phys(page), page != 9));
@@ -218,7 +218,7 @@ fn a_page_that_is_shot_down_leaves_all_caches_before_it_is_read_anew() {
         cache.tables.remove(SPACE, virt(5));
         cache.tables.insert(SPACE, virt(5), phys(15), true);
         cache.shoot(5);
-        // Another line of the page waits; its own is written back first.
+        // A request for another line of the page waits; the recalled line is written back first.
         let recall = cache.next().await;
         assert_eq!((recall.msg.kind, recall.msg.line), (Kind::CoreFlush, line));
         cache.ask(Kind::Read, tag(SPACE, 5, 2)).await;
@@ -289,7 +289,7 @@ fn a_line_that_the_table_does_not_include_is_noticed() {
 fn a_page_that_moves_without_a_shootdown_is_noticed() {
     let message = fails(|cache| async move {
         cache.read(tag(SPACE, 5, 1)).await;
-        // The TLB of two entries forgets it.
+        // These two pages evict it from the TLB of two entries.
         for page in [1, 2] {
             cache.read(tag(SPACE, page, 1)).await;
         }

@@ -1,4 +1,4 @@
-//! Translation in time, over a memory that answers after a fixed time.
+//! Tests of timed translation, over a memory with a fixed latency.
 
 mod cut;
 mod faults;

@@ -6,7 +6,7 @@ use engine::{Lane, Outcome, Run};
 use mem::{Access, Asid, PhysAddr, Request, VirtAddr};
 use vm::{Mmu, MmuSpec};
 
-/// A wire of 2 cycles to the walkers, a read for each level, 3 back.
+/// 2 cycles to the walkers, one read per level, 3 cycles back.
 const MISS: u64 = 2 + 4 * READ + 3;
 
 type Sends = Vec<(u64, Lane, Request)>;
@@ -16,7 +16,7 @@ fn run(tables: Tables, spec: MmuSpec, sends: Sends) -> (Run, Vec<(u64, u64)>) {
     (run, times(&log))
 }
 
-/// What a run says that must fail.
+/// The message of a run that must fail.
 fn failure(tables: Tables, build: impl FnOnce(&World) + Send + 'static) -> String {
     match simulate(tables, build).0.outcome {
         Outcome::Failed { message, .. } => message,

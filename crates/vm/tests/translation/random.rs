@@ -1,4 +1,5 @@
-//! Many requests, few of everything, pages that move: nothing is lost, what has an order keeps it, and it all comes to an end.
+//! Many requests, few resources, pages that move: no request is lost, ordered requests stay in order, and the run
+//! ends.
 
 use crate::{
     tables::{Tables, phys, virt},
@@ -14,7 +15,7 @@ const PAGES: u64 = 12;
 const REQUESTS: u64 = 400;
 const MOVES: u64 = 12;
 
-/// Units that access pages at random, while a kernel moves pages at random and has everybody forget them.
+/// Units access random pages, while a kernel moves random pages and shoots them down.
 fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
     finish(Tables::of(0..PAGES), move |world| {
         let (ours, theirs): (Vec<_>, Vec<_>) = (0..UNITS).map(|_| world.wires(3, 3)).unzip();
@@ -23,7 +24,7 @@ fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
         let shared = SharedTlbSpec { tlb: tlb(6), lookups: Some(1), banks: 1, misses: 2, shootdown: Cycles(2) };
         let spec = IommuSpec { tlb: shared, walkers: WalkersSpec { queue: 1, shootdown: Cycles(3), ..WALKERS } };
         iommu(spec, walk, theirs, None, Some(control), &world.roots, &world.root.scope("iommu"));
-        // Where each page is: requesters go by that, the kernel changes it together with the tables.
+        // The frame of each page, which requesters use. The kernel changes it together with the tables.
         let frames: Rc<RefCell<Vec<u64>>> = Rc::new(RefCell::new((0..PAGES).collect()));
         let mut to_mmus = Vec::new();
         for (unit, below) in ours.into_iter().enumerate() {
@@ -42,7 +43,7 @@ fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
                     let (page, id) = (dice.draw() % PAGES, unit as u64 * REQUESTS + number);
                     let access = if dice.draw() % 3 == 0 { Access::Store } else { Access::Load };
                     let lane = lane(&request(id, access, page));
-                    // Waiting for room, the page could move: whoever waits makes the request after that.
+                    // The page could move while the unit waits for room, so the request is made after the wait.
                     while !requester.has_room(lane) {
                         cx.pause(1).await;
                     }
@@ -73,7 +74,7 @@ fn lane(request: &Request) -> Lane {
     if request.access == Access::Store { Lane::Coherence } else { Lane::Request }
 }
 
-/// The tables with each page where it is.
+/// Tables that map each page to its current frame.
 fn moved(frames: &[u64]) -> Tables {
     let mut tables = Tables::new();
     (0..).zip(frames).for_each(|(page, frame)| tables.map(virt(page), phys(*frame)));

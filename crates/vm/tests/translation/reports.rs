@@ -1,4 +1,4 @@
-//! Real circles through translation: the report on the deadlock shows them.
+//! Deadlocks through translation: the report shows the circle of waits.
 
 use crate::{
     tables::Tables,
@@ -18,14 +18,14 @@ fn report(run: Run) -> WaitReport {
     }
 }
 
-/// The circle, whoever it begins with.
+/// The members of the circle, sorted.
 fn circle(report: &WaitReport) -> Vec<&str> {
     let mut circle: Vec<&str> = report.circle.iter().map(String::as_str).collect();
     circle.sort_unstable();
     circle
 }
 
-/// A memory that has to load something itself, through the MMU, before it answers the only walker.
+/// A memory that must itself load something through the MMU before it answers the only walker.
 fn memory_that_needs_the_mmu(world: &World, has_shared_tlb: bool) {
     let (memory, there) = world.wires::<Request, Reply>(10, 10);
     let (mut mmu_side, asker) = world.wires(2, 3);
@@ -73,7 +73,8 @@ fn a_shared_tlb_between_them_is_on_the_circle_too() {
     assert!(report.to_string().contains("l2tlb.control waits for 2 translations since"), "{report}");
 }
 
-/// A memory that has all forget a page before it answers the only walker. `kernel`: another shootdown has begun by then.
+/// A memory that waits for a shootdown before it answers the only walker. `kernel`: another shootdown has started by
+/// then.
 fn memory_that_shoots(kernel: bool) -> WaitReport {
     let (run, _) = simulate(Tables::of([5]), move |world| {
         let (memory, there) = world.wires::<Request, Reply>(10, 10);

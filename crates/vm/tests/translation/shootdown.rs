@@ -18,13 +18,13 @@ const fn virt_of(page: u64) -> u64 {
     0x7f00_0000_0000 + page * 4096
 }
 
-/// A page's request that goes by another frame.
+/// A load of `page` whose physical address lies in `frame`.
 fn load_at(at: u64, id: u64, page: u64, frame: u64) -> (u64, Lane, Request) {
     let request = request(id, Access::Load, page);
     (at, Lane::Request, Request { phys: Some(PhysAddr(phys(frame).0 + 64 * id)), ..request })
 }
 
-/// At a time, changes the tables and has everybody forget; puts down when all have.
+/// Changes the tables at cycle `at` and shoots them down; records when that is complete.
 fn kernel(
     world: &World,
     at: u64,
@@ -44,7 +44,7 @@ fn kernel(
     done
 }
 
-/// An MMU 10 cycles from the kernel, over walkers, with a page shot down at a time.
+/// An MMU over walkers, 10 cycles from a kernel that shoots down `what` at cycle `at`.
 fn shot(at: u64, cost: u64, what: Shootdown, sends: Vec<(u64, Lane, Request)>) -> (Vec<(u64, u64)>, u64, u64) {
     let done = Arc::new(Mutex::new(None));
     let result = Arc::clone(&done);
@@ -88,7 +88,7 @@ fn whole_address_spaces_are_forgotten_at_once() {
 
 #[test]
 fn a_page_that_is_looked_up_meanwhile_is_waited_for_and_not_remembered() {
-    // The page moves at 60; its entry is read after that, for a request that goes by where it was.
+    // The page moves at 60. Its entry is read after that, for a request that uses the old address.
     let (times, done, dropped) = shot(60, 0, PAGE, vec![load(50, 1, 5), load_at(200, 2, 5, 55)]);
     assert_eq!((times[0], done, dropped), ((1, 50 + MISS), 50 + MISS + 10, 0), "answered when the walk has ended");
     assert_eq!(times[1], (2, 200 + MISS));
@@ -108,7 +108,7 @@ fn a_page_that_is_taken_away_while_it_is_looked_up_is_not_missed() {
 
 #[test]
 fn until_everybody_has_forgotten_requests_may_go_by_the_old_page_or_the_new_one() {
-    // Changed at 200, forgotten at 210: one goes by the new page before, one by the old one.
+    // Changed at 200, dropped at 210: in between, one request uses the new page and one the old page.
     let sends = vec![load(0, 1, 5), load_at(203, 2, 5, 55), load(204, 3, 5), load_at(400, 4, 5, 55)];
     let (times, done, _) = shot(200, 0, PAGE, sends);
     assert_eq!(times, [(1, MISS), (2, 203 + MISS), (3, 203 + MISS), (4, 400 + MISS)]);
@@ -117,7 +117,7 @@ fn until_everybody_has_forgotten_requests_may_go_by_the_old_page_or_the_new_one(
 
 #[test]
 fn page_walk_caches_are_shot_down_too() {
-    // The kernel moves the table itself: an entry of the page-walk cache would lead to the old one.
+    // The kernel moves the table itself: an entry in the page-walk cache would lead to the old one.
     let mut after = Tables::new();
     after.map(virt(9000), phys(9000));
     after.map(virt(5), phys(55));

@@ -6,7 +6,7 @@ const PRESENT: u64 = 1;
 const WRITABLE: u64 = 2;
 const LEAF: u64 = 1 << 7;
 
-/// The first byte behind all tables: pages may lie from here on.
+/// The first byte behind all tables; pages are placed from here on.
 pub const BEHIND: u64 = 1 << 32;
 
 #[derive(Clone)]
@@ -21,7 +21,7 @@ impl Tables {
         Tables { frames: Frames::new(), root: PhysAddr(0x1000), next: 0x2000 }
     }
 
-    /// Tables in which page n is frame n, for small pages `pages` of a region of 2 MiB, both counted in 4 KiB.
+    /// Tables that map page n to frame n, for each of `pages`, both counted in 4 KiB.
     pub fn of(pages: impl IntoIterator<Item = u64>) -> Tables {
         let mut tables = Tables::new();
         pages.into_iter().for_each(|page| tables.map(virt(page), phys(page)));
@@ -38,7 +38,7 @@ impl Tables {
         self.frames.write(PhysAddr(at), &entry.to_le_bytes());
     }
 
-    /// Where the entry of a level for an address lies; tables above it are made.
+    /// The address of an entry at level `lowest` for an address; the tables above it are created.
     fn entry(&mut self, address: VirtAddr, lowest: u32) -> u64 {
         let mut table = self.root.0;
         for level in (lowest..4).rev() {
@@ -81,12 +81,12 @@ impl Tables {
     }
 }
 
-/// The first byte of a page of the program.
+/// The first byte of a virtual page.
 pub fn virt(page: u64) -> VirtAddr {
     VirtAddr(0x7f00_0000_0000 + page * 4096)
 }
 
-/// Where it lies, usually.
+/// The address that tests usually map the page to.
 pub fn phys(page: u64) -> PhysAddr {
     PhysAddr(BEHIND + page * 4096)
 }

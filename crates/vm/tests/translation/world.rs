@@ -1,4 +1,4 @@
-//! Requesters with scripts, a memory of fixed latency, and wires, to build what is tested from.
+//! Building blocks of these tests: scripted requesters, a memory with a fixed latency, and wires.
 
 use crate::tables::{Tables, phys, virt};
 use engine::{Cycles, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions, Scope};
@@ -14,12 +14,12 @@ use vm::{
     walkers,
 };
 
-/// What reached the cache: when, and which request.
+/// The requests that reached a cache, each with its cycle.
 pub type Log = Arc<Mutex<Vec<(u64, Request)>>>;
 
 pub const SPACE: Asid = Asid(1);
 
-/// What a read of an entry takes, there and back.
+/// Latency of a read of an entry, there and back.
 pub const READ: u64 = 20;
 
 pub struct World {
@@ -30,7 +30,7 @@ pub struct World {
     wires: Cell<usize>,
 }
 
-/// Runs what `build` builds over a memory with these tables; what reached caches, in order.
+/// Runs what `build` builds over a memory with these tables; returns the requests that reached caches, in order.
 pub fn simulate(tables: Tables, build: impl FnOnce(&World) + Send + 'static) -> (Run, Vec<(u64, Request)>) {
     let mut model = Model::new();
     let clock = model.clock(Hertz::giga(1));
@@ -44,19 +44,19 @@ pub fn simulate(tables: Tables, build: impl FnOnce(&World) + Send + 'static) -> 
     (run, log)
 }
 
-/// The same, for a run that must end well.
+/// [`simulate`] for a run that must finish.
 pub fn finish(tables: Tables, build: impl FnOnce(&World) + Send + 'static) -> (Run, Vec<(u64, Request)>) {
     let (run, log) = simulate(tables, build);
     assert_eq!(run.outcome, Outcome::Finished);
     (run, log)
 }
 
-/// When each request reached the cache, by number.
+/// The number of each request and the cycle in which it reached the cache.
 pub fn times(log: &[(u64, Request)]) -> Vec<(u64, u64)> {
     log.iter().map(|(cycle, request)| (request.id.0, *cycle)).collect()
 }
 
-/// A fully associative TLB of so many entries.
+/// A fully associative TLB with `entries`.
 pub fn tlb(entries: usize) -> TlbSpec {
     TlbSpec::new(entries, entries).unwrap()
 }
@@ -64,7 +64,7 @@ pub fn tlb(entries: usize) -> TlbSpec {
 pub const MMU: MmuSpec = MmuSpec { lookups: 4, misses: 8, waiting: 16, shootdown: Cycles(0) };
 pub const WALKERS: WalkersSpec = WalkersSpec { walkers: 2, queue: 4, shootdown: Cycles(0) };
 
-/// A request for a page, under a number.
+/// A request for `page` with number `id`.
 pub fn request(id: u64, access: Access, page: u64) -> Request {
     Request {
         id: RequestId(id),
@@ -80,12 +80,12 @@ pub fn request(id: u64, access: Access, page: u64) -> Request {
     }
 }
 
-/// A load at a time.
+/// A load sent at cycle `at`.
 pub fn load(at: u64, id: u64, page: u64) -> (u64, Lane, Request) {
     (at, Lane::Request, request(id, Access::Load, page))
 }
 
-/// A core's store at a time.
+/// A core's store, sent at cycle `at`.
 pub fn store(at: u64, id: u64, page: u64) -> (u64, Lane, Request) {
     (at, Lane::Coherence, request(id, Access::Store, page))
 }
@@ -97,13 +97,13 @@ impl World {
         World { root, roots, frames: Rc::new(RefCell::new(tables.frames)), log, wires: Cell::new(0) }
     }
 
-    /// A place of its own.
+    /// A new scope with a unique name.
     pub fn place(&self) -> Scope {
         self.wires.set(self.wires.get() + 1);
         self.root.scope(("place", self.wires.get()))
     }
 
-    /// A wire of so many cycles each way.
+    /// A wire with latencies `down` and `up`.
     pub fn wires<Down: 'static, Up: 'static>(&self, down: u64, up: u64) -> (Wire<Up, Down>, Wire<Down, Up>) {
         let scope = self.place();
         let spec = |latency| PortSpec { capacity: 64, latency: Cycles(latency), bytes_per_cycle: None };
@@ -112,7 +112,7 @@ impl World {
         (Wire { from: comes, to }, Wire { from: arrives, to: back })
     }
 
-    /// A wire to memory on which each read takes [`READ`].
+    /// A wire to memory; each read takes [`READ`] cycles.
     pub fn memory(&self) -> Wire<Reply, Request> {
         let (wire, there) = self.wires::<Request, Reply>(READ / 2, READ / 2);
         let frames = Rc::clone(&self.frames);
@@ -139,7 +139,7 @@ impl World {
         wire
     }
 
-    /// A requester's end of a wire without latency, and the cache behind it: what comes there is put down.
+    /// An MMU port with a wire without latency to the requester, and a cache behind it that logs what reaches it.
     pub fn port(&self, name: &str, entries: usize) -> (MmuPort, Outlet<Request>) {
         let scope = self.root.scope(name);
         let spec = PortSpec { capacity: 64, latency: Cycles(0), bytes_per_cycle: None };
@@ -167,7 +167,7 @@ impl World {
         });
     }
 
-    /// Sends requests at their times.
+    /// Sends each request at its cycle.
     pub fn requester(&self, to: Outlet<Request>, sends: Vec<(u64, Lane, Request)>) {
         self.place().spawn("requester", |cx| async move {
             for (at, lane, request) in sends {
@@ -179,7 +179,7 @@ impl World {
         });
     }
 
-    /// An MMU with one port of eight entries, over `below`, and what is sent to it.
+    /// An MMU with one port of eight entries over `below`, and a requester that sends `sends`.
     pub fn mmu(&self, spec: MmuSpec, below: Wire<Translated, Translate>, sends: Vec<(u64, Lane, Request)>) {
         self.mmu_with(spec, "dtlb", below, None, sends);
     }
@@ -199,7 +199,7 @@ impl World {
         self.requester(requester, sends);
     }
 
-    /// A wire for shootdowns of so many cycles each way.
+    /// A shootdown link; `latency` is in cycles, per direction.
     pub fn control(&self, latency: u64) -> (Wire<Forgotten, Shootdown>, Control) {
         self.wires(latency, latency)
     }

@@ -1,8 +1,8 @@
-//! From machine code to handlers.
+//! Selects a handler for each instruction.
 //!
-//! `iced-x86` knows the encodings; what is left is to pick the handler of an instruction and to lay its operands out as
-//! the handler wants them. What no handler does is [`invalid`](system::invalid): the program gets its exception, and the
-//! user the bytes.
+//! `iced-x86` decodes the encodings. This module selects the handler of an instruction and lays its operands out as the
+//! handler expects them. An instruction without a handler becomes [`invalid`](system::invalid): the program gets an
+//! exception, and the user sees the bytes.
 
 mod code;
 mod operands;
@@ -17,8 +17,8 @@ use crate::insn::Insn;
 use crate::{Gprs, Memory};
 use iced_x86::{FlowControl, Instruction};
 
-/// Decodes one instruction, and says whether it is the last of its block: it may jump, or is refused. Repeated string
-/// instructions are the last too: they may have to run again.
+/// Decodes one instruction, and returns whether it ends its block: because it may jump, is invalid, or is a repeated
+/// string instruction, which may have to run again.
 pub(crate) fn decode<M: Memory>(instruction: &Instruction, bytes: &Bytes) -> (Insn<M>, bool) {
     let mut insn = Insn {
         handler: system::nop::<M>,
@@ -48,7 +48,7 @@ pub(crate) fn decode<M: Memory>(instruction: &Instruction, bytes: &Bytes) -> (In
     }
 }
 
-/// The bytes of an instruction that is not known go where its operands would.
+/// Stores the bytes of an invalid instruction in place of its operands.
 fn refuse<M: Memory>(insn: &mut Insn<M>, bytes: &Bytes) {
     let bytes = u128::from_le_bytes(*bytes);
     insn.displacement = bytes as u64;

@@ -1,14 +1,14 @@
-//! The operands of an instruction, as most handlers expect them.
+//! The layout of operands that most handlers expect.
 //!
-//! The first operand is the destination, the second the source; each is a register or the memory operand, the second may
-//! be an immediate, which is cut to the width of the first.
+//! The first operand is the destination, the second the source. Each is a register or the memory operand. The second
+//! may be an immediate, which is truncated to the width of the first.
 
 use crate::exec::alu::Form;
 use crate::insn::{FS, GS, HIGH, Insn, NARROW};
 use crate::{Gprs, Memory, Reg, Size};
 use iced_x86::{Instruction, OpKind, Register};
 
-/// Fills in what the operands say.
+/// Fills in the operands.
 pub(super) fn fill<M: Memory>(insn: &mut Insn<M>, instruction: &Instruction) {
     for i in 0..instruction.op_count() {
         match instruction.op_kind(i) {
@@ -26,7 +26,7 @@ pub(super) fn fill<M: Memory>(insn: &mut Insn<M>, instruction: &Instruction) {
         }
     }
     if instruction.is_stack_instruction() && !instruction.op_kinds().any(|kind| kind == OpKind::Memory) {
-        // No address is computed from it, but faults go by it.
+        // The address is not computed from this base, but the kind of fault depends on it.
         insn.base = Reg::Rsp as u8;
     }
 }
@@ -35,7 +35,7 @@ fn memory<M: Memory>(insn: &mut Insn<M>, instruction: &Instruction) {
     let (base, index) = (instruction.memory_base(), instruction.memory_index());
     insn.displacement = instruction.memory_displacement64();
     insn.shift = instruction.memory_index_scale().trailing_zeros() as u8;
-    // An address relative to the instruction comes with the sum.
+    // For rip-relative addresses the displacement is already the sum.
     insn.base = if base.is_ip() { Gprs::NONE } else { slot(base) };
     insn.index = slot(index);
     let narrow_displacement = base == Register::None && index == Register::None && instruction.memory_displ_size() == 4;
@@ -45,7 +45,7 @@ fn memory<M: Memory>(insn: &mut Insn<M>, instruction: &Instruction) {
     insn.unusual |= segment(instruction.memory_segment());
 }
 
-/// What a segment adds to [`Insn::unusual`]: only FS and GS have a base.
+/// The bits of a segment in [`Insn::unusual`]; only FS and GS have a base.
 pub(super) fn segment(register: Register) -> u8 {
     match register {
         Register::FS => FS,
@@ -58,14 +58,14 @@ fn slot(register: Register) -> u8 {
     if register == Register::None { Gprs::NONE } else { register.number() as u8 }
 }
 
-/// The number of a register of any kind.
+/// The number of a register of any class.
 pub(super) fn number(register: Register) -> u8 {
     match register {
         Register::AH => HIGH,
         Register::CH => HIGH + 1,
         Register::DH => HIGH + 2,
         Register::BH => HIGH + 3,
-        // Among the bytes, those four come before SPL.
+        // Among the 8-bit registers, these four come before SPL.
         other if other.is_gpr8() && other.number() >= 8 => other.number() as u8 - 4,
         other => other.number() as u8,
     }
@@ -110,7 +110,7 @@ pub(super) fn of_bytes(bytes: usize) -> Option<Size> {
     })
 }
 
-/// The form of an instruction of two operands, and the size of the first.
+/// The form of a two-operand instruction, and the size of the first operand.
 pub(super) fn form(instruction: &Instruction) -> Option<(Form, Size)> {
     let size = size(instruction, 0)?;
     let form = match (instruction.op_kind(0), instruction.op_kind(1)) {

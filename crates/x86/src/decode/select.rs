@@ -1,4 +1,4 @@
-//! Which handler does which instruction.
+//! The handler of each instruction, except those of the floating-point units.
 
 use super::operands::{form, is_memory, of_bytes, segment, size};
 use super::vector;
@@ -9,10 +9,10 @@ use crate::insn::{HIGH, Handler, Insn, NARROW};
 use crate::{Memory, Size};
 use iced_x86::{Code, ConditionCode, Instruction, Mnemonic as Op, OpKind, Register};
 
-/// How many elements a repeated string instruction moves before it comes back to the loop.
+/// The number of elements that a repeated string instruction processes before it returns to the loop.
 pub(crate) const ELEMENTS: u64 = 4096;
 
-/// The handler of an instruction, with its operands in `insn` as that one wants them; none if nobody does it.
+/// The handler of an instruction, whose operands are stored in `insn` as it expects them; none if there is no handler.
 pub(super) fn handler<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     if is_privileged(i) {
         return Some(system::privileged::<M>);
@@ -28,8 +28,9 @@ pub(super) fn handler<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<
         .or_else(|| vector::handler(insn, i))
 }
 
-/// Whether only a kernel may execute an instruction that every x86-64 processor has: a program gets a general protection fault.
-/// Those of extensions that `cpuid` does not announce (virtual machines, `xsetbv`, `invpcid`) are unknown instead.
+/// Whether an instruction is privileged and exists on every x86-64 processor: a program gets a general protection
+/// fault. Privileged instructions of extensions that `cpuid` does not announce (virtual machines, `xsetbv`, `invpcid`)
+/// count as invalid instead.
 fn is_privileged(i: &Instruction) -> bool {
     match i.mnemonic() {
         Op::Mov => (0..2).any(|operand| i.op_register(operand).is_cr() || i.op_register(operand).is_dr()),
@@ -115,7 +116,7 @@ fn unary<M: Memory>(i: &Instruction, operation: alu::Unary) -> Option<Handler<M>
     })
 }
 
-/// The only operand of these is a source.
+/// Multiplications and divisions whose only operand is a source.
 fn wide<M: Memory>(insn: &mut Insn<M>, i: &Instruction, operation: multiply::Wide) -> Option<Handler<M>> {
     insn.source = insn.destination;
     let size = size(i, 0)?;
@@ -198,7 +199,7 @@ fn data<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     }
 }
 
-/// How many bytes an instruction pushes or pops.
+/// The number of bytes that an instruction pushes or pops.
 fn stacked(i: &Instruction) -> Option<Size> {
     of_bytes(i.stack_pointer_increment().unsigned_abs() as usize)
 }
@@ -220,7 +221,7 @@ fn exchange<M: Memory>(i: &Instruction, operation: atomic::Exchange) -> Option<H
     })
 }
 
-/// The selectors of a 64-bit process under Linux.
+/// The selectors of a 64-bit process in Linux.
 fn selector_of(register: Register) -> u64 {
     match register {
         Register::CS => 0x33,
@@ -292,7 +293,7 @@ fn bit_by_bit<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<
     }
 }
 
-/// The number of an instruction's condition.
+/// The number of an instruction's condition code.
 fn condition_of(i: &Instruction) -> Option<u8> {
     match i.condition_code() {
         ConditionCode::None => None,
@@ -350,7 +351,7 @@ fn flow<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     }
 }
 
-/// Whether a `nop` marks the begin or the end of a region of interest.
+/// Whether a `nop` is a begin or end marker of a region of interest.
 pub(crate) fn is_mark(i: &Instruction) -> bool {
     let is_nop = matches!(i.mnemonic(), Op::Nop | Op::Reservednop);
     is_nop && i.memory_base() != Register::None && MARKS.contains(&i.memory_displacement64())
@@ -428,7 +429,7 @@ fn strings<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>>
     })
 }
 
-/// What an operand of a string instruction says of its address.
+/// The address size and segment of a string instruction's operand.
 fn string_pointer(i: &Instruction, operand: u32) -> u8 {
     match i.op_kind(operand) {
         OpKind::MemorySegESI | OpKind::MemorySegSI => NARROW | segment(i.memory_segment()),
@@ -438,7 +439,7 @@ fn string_pointer(i: &Instruction, operand: u32) -> u8 {
     }
 }
 
-/// The handler of a comparison joined with the conditional jump after it, whose operands are the comparison's.
+/// The handler of a comparison fused with the conditional jump after it; the operands are the comparison's.
 pub(crate) fn fuse<M: Memory>(comparison: &Instruction, jump: &Instruction) -> Option<Handler<M>> {
     if !jump.is_jcc_short_or_near() || !matches!(comparison.mnemonic(), Op::Cmp | Op::Test) {
         return None;

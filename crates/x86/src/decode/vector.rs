@@ -1,4 +1,4 @@
-//! Which handler does which instruction of the two floating-point units.
+//! The handler of each instruction of the two floating-point units.
 
 use super::operands::{is_immediate, is_memory, number, size};
 use crate::exec::vector::{Aligned, Narrow, Unaligned, Xmm};
@@ -81,7 +81,7 @@ fn moves<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     })
 }
 
-/// Instructions of SSE that compute.
+/// SSE instructions that compute.
 fn computation<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     let memory = (0..i.op_count()).find(|operand| is_memory(i, *operand));
     let bytes = memory.map(|_| i.memory_size().size() as u64);
@@ -106,7 +106,7 @@ fn mmx<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     Some(handler)
 }
 
-/// The operands of `maskmovdqu` and `maskmovq`, of which the first is implied.
+/// The operands of `maskmovdqu` and `maskmovq`; the first is implicit.
 fn mask_operands<M: Memory>(insn: &mut Insn<M>, i: &Instruction) {
     insn.destination = number(i.op_register(1));
     insn.source = number(i.op_register(2));
@@ -116,7 +116,7 @@ fn mask_operands<M: Memory>(insn: &mut Insn<M>, i: &Instruction) {
     }
 }
 
-/// Instructions of the x87 unit.
+/// x87 instructions.
 fn stack_unit<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     let handler = x87::handler::<M>(i.code(), i.memory_size().size() as u64)?;
     insn.immediate = i.code() as u64;

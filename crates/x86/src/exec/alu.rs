@@ -6,7 +6,7 @@ use crate::flags::Traces;
 use crate::insn::{Handler, Insn, NEXT, Outcome};
 use crate::{Cpu, Flags, Memory, Size};
 
-/// An operation of two operands whose result goes to the first.
+/// A two-operand operation whose result goes to the first operand.
 pub(crate) trait Binary {
     fn compute<W: Word>(flags: &Flags, a: u64, b: u64) -> (u64, Traces);
 }
@@ -98,7 +98,7 @@ fn compare<M: Memory, W: Word, O: Binary, D: Place<M>, S: Place<M>>(
     NEXT
 }
 
-/// Where the operands of an instruction with two lie, the destination first.
+/// The locations of the two operands, the destination first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     RegisterRegister,
@@ -158,7 +158,7 @@ fn not<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &In
     NEXT
 }
 
-/// An operation of one operand.
+/// A one-operand operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unary {
     Inc,

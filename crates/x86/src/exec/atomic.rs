@@ -1,7 +1,7 @@
-//! Exchanges: what `lock` is for.
+//! Exchange instructions, which are used with `lock`.
 //!
-//! A CPU's instructions are indivisible as seen from the CPUs that share its driver, so that `lock` changes nothing
-//! here; a timing model learns of it from the instruction's record.
+//! The simulator executes the instructions of all CPUs of a process one at a time, so `lock` has no effect here. A
+//! timing model learns of it from the instruction's outline.
 
 use super::alu::{Add, Binary, Sub};
 use super::operand::Place;
@@ -35,7 +35,7 @@ fn xadd<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &I
     NEXT
 }
 
-/// `cmpxchg`. If the comparison fails, memory is written all the same, with what was there; a register is not.
+/// `cmpxchg`. If the comparison fails, a memory operand is still written, with its old value; a register is not.
 fn cmpxchg<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let old = D::read_to_modify::<W>(cpu, memory, insn)?;
     let expected = cpu.read::<W>(Reg::Rax as u8);
@@ -53,7 +53,7 @@ fn cmpxchg<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn:
     NEXT
 }
 
-/// Which exchange.
+/// The kind of exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exchange {
     Xchg,
@@ -84,7 +84,7 @@ pub(crate) fn cmpxchg8b<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>
     NEXT
 }
 
-/// The operand must be aligned.
+/// `cmpxchg16b`. The operand must be aligned.
 pub(crate) fn cmpxchg16b<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let address = insn.address(cpu);
     if address & 15 != 0 {

@@ -1,4 +1,4 @@
-//! Single bits, counting bits, and bytes in reverse.
+//! Bit tests, bit counts, and byte swaps.
 
 use super::operand::{Destination, Immediate, Mem, Place, Source};
 use super::word::{Word, sized};
@@ -6,7 +6,7 @@ use crate::flags::Traces;
 use crate::insn::{Handler, Insn, NEXT, Outcome};
 use crate::{Cpu, Memory, Size};
 
-/// What happens to the bit that CF takes.
+/// How the tested bit is changed after CF has taken it.
 pub(crate) trait Change {
     const WRITES: bool = true;
     fn apply(value: u64, bit: u64) -> u64;
@@ -42,7 +42,7 @@ impl Change for Complement {
     }
 }
 
-/// The bit number is taken modulo the width.
+/// Bit instructions on a register, or with an immediate: the bit number is taken modulo the width.
 fn bit<M: Memory, W: Word, C: Change, D: Place<M>, S: Place<M>>(
     cpu: &mut Cpu,
     memory: &mut M,
@@ -57,7 +57,8 @@ fn bit<M: Memory, W: Word, C: Change, D: Place<M>, S: Place<M>>(
     NEXT
 }
 
-/// A bit number in a register reaches beyond a memory operand: it is a signed distance from its first bit.
+/// Bit instructions with a bit number in a register on memory: the number is a signed distance from the operand's first
+/// bit.
 fn far_bit<M: Memory, W: Word, C: Change>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let number = W::extend(cpu.read::<W>(insn.source));
     let words = number >> W::BITS.trailing_zeros();
@@ -85,7 +86,7 @@ pub(crate) fn bit_handler<M: Memory, C: Change>(form: super::alu::Form, size: Si
     }
 }
 
-/// What is counted in a value.
+/// A bit count of a value.
 pub(crate) trait Count {
     fn apply<W: Word>(cpu: &mut Cpu, value: u64, old: u64) -> u64;
 }
@@ -96,8 +97,8 @@ pub(crate) struct Tzcnt;
 pub(crate) struct Lzcnt;
 pub(crate) struct Popcnt;
 
-/// Of zero, the destination keeps its old value and ZF is set. The other flags are undefined: processors differ, and
-/// here they are those of a logical operation on the source.
+/// For zero, the destination keeps its value and ZF is set. The other flags are undefined and differ between
+/// processors; here they are those of a logical operation on the source.
 impl Count for Bsf {
     fn apply<W: Word>(cpu: &mut Cpu, value: u64, old: u64) -> u64 {
         cpu.flags.put(Traces::of_logic::<W>(value));
@@ -112,7 +113,7 @@ impl Count for Bsr {
     }
 }
 
-/// CF says that the source was zero, ZF that the result is.
+/// CF is set if the source is zero, ZF if the result is.
 impl Count for Tzcnt {
     fn apply<W: Word>(cpu: &mut Cpu, value: u64, _: u64) -> u64 {
         let result = value.trailing_zeros().min(W::BITS) as u64;
@@ -129,7 +130,7 @@ impl Count for Lzcnt {
     }
 }
 
-/// All flags are cleared but ZF.
+/// Clears all flags but ZF.
 impl Count for Popcnt {
     fn apply<W: Word>(cpu: &mut Cpu, value: u64, _: u64) -> u64 {
         cpu.flags.set_arithmetic(if value == 0 { crate::flags::ZF } else { 0 });
@@ -141,7 +142,7 @@ fn count<M: Memory, W: Word, C: Count, S: Place<M>>(cpu: &mut Cpu, memory: &mut 
     let value = S::read::<W>(cpu, memory, insn)?;
     let old = cpu.read::<u64>(insn.destination);
     let result = C::apply::<W>(cpu, value, old);
-    // The old value of a 32-bit register stays whole, upper half included.
+    // If a 32-bit register keeps its value, its upper half is also kept.
     if value != 0 || result != old {
         cpu.write::<W>(insn.destination, result);
     }
@@ -154,7 +155,7 @@ pub(crate) fn count_handler<M: Memory, C: Count, S: Place<M>>(size: Size) -> Han
 
 fn bswap<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     let value = cpu.read::<W>(insn.destination).swap_bytes() >> (64 - W::BITS);
-    // Of 16 bits the result is undefined; processors give zero.
+    // The result for 16 bits is undefined; processors return zero.
     cpu.write::<W>(insn.destination, if W::BITS == 16 { 0 } else { value });
     NEXT
 }

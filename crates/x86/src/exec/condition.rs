@@ -5,7 +5,7 @@ use super::word::Word;
 use crate::insn::{Handler, Insn, NEXT, Outcome};
 use crate::{Cpu, Flags, Memory, Size};
 
-/// Whether condition `C` holds. Odd numbers are the opposite of the even number before.
+/// Whether condition `C` holds. An odd number is the negation of the even number before it.
 #[inline(always)]
 pub(crate) fn holds<const C: u8>(flags: &Flags) -> bool {
     let even = match C / 2 {
@@ -21,7 +21,7 @@ pub(crate) fn holds<const C: u8>(flags: &Flags) -> bool {
     even != (C % 2 == 1)
 }
 
-/// The instance of something generic for a condition known at run time.
+/// Instantiates generic code for a condition known at run time.
 macro_rules! by_condition {
     ($condition:expr, $name:ident => $instance:expr) => {
         match $condition {
@@ -95,7 +95,7 @@ macro_rules! by_condition {
 
 pub(crate) use by_condition;
 
-/// `cmovcc`. A memory operand is read whether the condition holds or not, and 32 bits clear those above in both cases.
+/// `cmovcc`. A memory operand is read in any case, and a 32-bit destination's upper half is cleared in any case.
 fn cmov<M: Memory, W: Word, const C: u8, S: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let new = S::read::<W>(cpu, memory, insn)?;
     let old = cpu.read::<W>(insn.destination);

@@ -1,7 +1,7 @@
-//! Jumps, calls and returns: the last instruction of a block.
+//! Jumps, calls and returns, which end a block.
 //!
-//! Where a jump with a known target goes is the block's business (`Flow::Taken`), so that blocks can be chained; only
-//! indirect ones set `rip`.
+//! A jump with a known target returns `Flow::Taken`, and the block provides the target, so that blocks can be chained.
+//! Only indirect jumps set `rip`.
 
 use super::condition::{by_condition, holds};
 use super::operand::Place;
@@ -60,7 +60,7 @@ pub(crate) fn jump_indirect<M: Memory, S: Place<M>>(cpu: &mut Cpu, memory: &mut 
     jump_to(cpu, target)
 }
 
-/// The immediate is the address to return to.
+/// `call`. The immediate is the return address.
 pub(crate) fn call<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let top = cpu.gpr[Reg::Rsp].wrapping_sub(8);
     cpu.store(memory, top, Size::B8, insn.immediate)?;
@@ -80,7 +80,7 @@ pub(crate) fn call_indirect<M: Memory, S: Place<M>>(cpu: &mut Cpu, memory: &mut 
     Ok(Flow::Jump)
 }
 
-/// The immediate is how many bytes of arguments are dropped.
+/// `ret`. The immediate is the number of argument bytes to drop.
 pub(crate) fn ret<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let top = cpu.gpr[Reg::Rsp];
     let target = cpu.load(memory, top, Size::B8)?;

@@ -1,13 +1,14 @@
-//! What the CPU says of itself.
+//! `cpuid`.
 //!
-//! SSE2 is the level that is announced, so that C libraries pick their plain variants; with [`Features::sse4`] MMX, SSE3 to
-//! SSE4.2 and `popcnt` are announced too, which makes the processor an x86-64-v2 by the rules of loaders. They work either way. The caches are those of a plain desktop processor: C
-//! libraries size their copy loops by them, and nothing is simulated after them.
+//! By default SSE2 is announced, so that C libraries select their basic variants. With [`Features::sse4`], MMX, SSE3 to
+//! SSE4.2 and `popcnt` are also announced, which dynamic loaders accept as x86-64-v2. These instructions work either
+//! way. The cache parameters are those of a common desktop processor: C libraries size their copy loops by them. They
+//! don't describe the simulated machine.
 
 use crate::insn::{Insn, NEXT, Outcome};
 use crate::{Cpu, Memory, Reg};
 
-/// What `cpuid` announces beyond the base of x86-64.
+/// Features that `cpuid` announces beyond baseline x86-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// MMX, SSE3, SSSE3, SSE4.1, SSE4.2 and `popcnt`.
@@ -25,7 +26,7 @@ pub(crate) fn cpuid<M: Memory>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome
     NEXT
 }
 
-/// EAX, EBX, ECX and EDX.
+/// The values of EAX, EBX, ECX and EDX.
 fn answer(features: Features, leaf: u32, subleaf: u32) -> [u32; 4] {
     match leaf {
         0 => [0xb, text(b"Genu"), text(b"ntel"), text(b"ineI")],
@@ -37,7 +38,7 @@ fn answer(features: Features, leaf: u32, subleaf: u32) -> [u32; 4] {
             let mmx = (1 << 23) * features.sse4 as u32;
             [0x6fb, 1 << 16 | 8 << 8, cx16 | sse4, base | mmx]
         }
-        // Descriptors: "see leaf 4" for caches.
+        // Cache descriptors: "see leaf 4".
         2 => [0x01, 0, 0, 0xff],
         4 => match subleaf {
             0 => cache(1, 1, 8, 64),
@@ -61,7 +62,7 @@ fn answer(features: Features, leaf: u32, subleaf: u32) -> [u32; 4] {
     }
 }
 
-/// Deterministic cache parameters: kind 1 data, 2 instructions, 3 both; lines of 64 bytes.
+/// Deterministic cache parameters: kind 1 is data, 2 instructions, 3 unified; lines of 64 bytes.
 fn cache(kind: u32, level: u32, ways: u32, sets: u32) -> [u32; 4] {
     [kind | level << 5 | 1 << 8, (ways - 1) << 22 | 63, sets - 1, 0]
 }

@@ -1,7 +1,7 @@
-//! A comparison and the conditional jump after it, as one.
+//! A comparison fused with the conditional jump after it.
 //!
-//! Most conditional jumps follow a `cmp` or `test`; together they cost one handler, and the condition is known without
-//! going through the flags. The flags are left all the same: somebody may read them later.
+//! Most conditional jumps follow a `cmp` or `test`. Fused, they need one handler, and the condition is evaluated
+//! without going through the flags. The flags are still set, since later instructions may read them.
 
 use super::alu::{And, Binary, Form, Sub};
 use super::condition::{by_condition, holds};

@@ -1,4 +1,4 @@
-//! How MMX instructions get their operands: see [`sse`](crate::sse) for what they compute.
+//! Operand access of MMX instructions; [`sse`](crate::sse) has the computations.
 
 use crate::exit::Fault;
 use crate::insn::{Halted, Handler, Insn, NARROW, NEXT, Outcome};
@@ -6,12 +6,13 @@ use crate::sse::{MmxOperation, Mxcsr, mmx_operation};
 use crate::{Cpu, Memory, Reg, Size};
 use iced_x86::Code;
 
-/// What the decoder says in [`Insn::immediate`]: the code, the size of the memory operand (bits 16 to 23) and the immediate.
+/// Encodes what handlers read from [`Insn::immediate`]: the code, the size of the memory operand (bits 16 to 23) and
+/// the immediate.
 pub(crate) fn pack(code: Code, memory: u8, immediate: u8) -> u64 {
     code as u64 | u64::from(memory) << 16 | u64::from(immediate) << 24
 }
 
-/// The handler of all of them: they are rare.
+/// The common handler of all MMX instructions, which are rare.
 pub(crate) fn handler<M: Memory>(code: Code, memory: bool) -> Option<Handler<M>> {
     mmx_operation(code, memory).map(|_| run::<M> as Handler<M>)
 }
@@ -20,7 +21,7 @@ fn run<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let code = Code::try_from(insn.immediate as u16 as usize).expect("the decoder packed a code");
     let (bytes, imm) = ((insn.immediate >> 16) as u8, (insn.immediate >> 24) as u8);
     let operation = mmx_operation(code, bytes != 0).expect("the decoder gives only codes of MMX to this handler");
-    // From memory to an xmm register there is nothing of the x87 unit in it.
+    // A move from memory to an xmm register does not involve the x87 unit.
     let aside = bytes != 0 && matches!(operation, MmxOperation::ToXmm(_));
     if cpu.x87.pending() && !aside {
         return Err(cpu.fault(Fault::X87));
@@ -104,7 +105,7 @@ fn load<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>, bytes: u8) -> 
     cpu.load(memory, address, size)
 }
 
-/// The source if it is an mm register or memory.
+/// The source, an mm register or memory.
 fn source<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>, bytes: u8) -> Result<u64, Halted> {
     if bytes == 0 { Ok(cpu.x87.mmx(insn.source)) } else { load(cpu, memory, insn, bytes) }
 }
@@ -115,7 +116,7 @@ fn settle(cpu: &mut Cpu, mut mxcsr: Mxcsr) -> Result<(), Halted> {
     if fault { Err(cpu.fault(Fault::Simd)) } else { Ok(()) }
 }
 
-/// `maskmovq`: the bytes whose byte in the second register is negative, to where RDI points.
+/// `maskmovq`: stores the bytes selected by the sign bits of the second register, at the address in RDI.
 fn store_masked<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Result<(), Halted> {
     let pointer = cpu.gpr[Reg::Rdi];
     let pointer = if insn.unusual & NARROW != 0 { pointer as u32 as u64 } else { pointer };
@@ -123,7 +124,7 @@ fn store_masked<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Res
     let bytes = cpu.x87.mmx(insn.destination).to_le_bytes();
     let mask = cpu.x87.mmx(insn.source).to_le_bytes();
     let chosen = |i: &usize| mask[*i] & 0x80 != 0;
-    // Processors do this much even if a byte can't be stored.
+    // Processors enter MMX mode even if a byte can't be stored.
     cpu.x87.enter_mmx();
     for i in (0..8).filter(chosen) {
         cpu.probe(memory, address.wrapping_add(i as u64), 1)?;

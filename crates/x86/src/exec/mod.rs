@@ -1,11 +1,12 @@
-//! What each instruction does.
+//! The handlers of instructions.
 //!
-//! A handler is a function for one instruction in one form and size, made from generic ones: a [`Word`](word::Word) says
-//! how wide, a [`Place`](operand::Place) where an operand lies, an operation what is computed. The first lines of a family's file
-//! say what its instructions have in common; [`decode`](crate::decode) picks handlers.
+//! A handler is a function for one instruction in one form and size, instantiated from generic code: a
+//! [`Word`](word::Word) is the width, a [`Place`](operand::Place) the location of an operand, and an operation is what
+//! is computed. The head of each file describes what its instructions have in common; [`decode`](crate::decode) selects
+//! handlers.
 //!
-//! Every handler keeps one promise: when it ends [`Halted`](crate::insn::Halted), nothing has changed. So it loads and
-//! computes first, stores next, and writes registers and flags last.
+//! **Invariant:** when a handler returns [`Halted`](crate::insn::Halted), nothing has changed. So it loads and computes
+//! first, stores next, and writes registers and flags last.
 
 pub(crate) mod alu;
 pub(crate) mod atomic;

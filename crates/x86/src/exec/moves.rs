@@ -57,7 +57,7 @@ pub(crate) fn lea_handler<M: Memory>(size: Size) -> Handler<M> {
     sized!(size, lea::<M, _>)
 }
 
-/// `xlatb`: the decoder gives RBX as the base.
+/// `xlatb`; the base is RBX.
 pub(crate) fn xlat<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let al = cpu.read::<u8>(Reg::Rax as u8);
     let base = cpu.gpr[Reg::Rbx].wrapping_add(al);
@@ -68,7 +68,7 @@ pub(crate) fn xlat<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> 
     NEXT
 }
 
-/// Reads a segment register: the decoder has put the selector that Linux gives it into the immediate.
+/// Reads a segment register. The immediate is the selector that Linux uses.
 fn read_selector<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     D::write::<W>(cpu, memory, insn, insn.immediate)?;
     NEXT
@@ -78,7 +78,7 @@ pub(crate) fn read_selector_handler<M: Memory, D: Place<M>>(size: Size) -> Handl
     sized!(size, read_selector::<M, _, D>)
 }
 
-/// Writes a segment register. A program may load the null selector (nothing comes of it) or the one that is there.
+/// Writes a segment register. A program may load the null selector, which has no effect, or the current one.
 pub(crate) fn write_selector<M: Memory, S: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let value = S::read::<u16>(cpu, memory, insn)?;
     if value & !3 != 0 && value != insn.immediate {

@@ -1,7 +1,7 @@
 //! Multiplication and division.
 //!
-//! A product sets CF and OF if its upper half matters. SF, ZF, AF and PF are undefined; they are left as a logical
-//! operation on the lower half would. A division changes no flags.
+//! A product sets CF and OF if its upper half is significant. SF, ZF, AF and PF are undefined; here they are those of a
+//! logical operation on the lower half. A division changes no flags.
 
 use super::operand::{Immediate, Place};
 use super::word::{Word, sized};
@@ -13,7 +13,7 @@ const RAX: u8 = Reg::Rax as u8;
 const RDX: u8 = Reg::Rdx as u8;
 const AH: u8 = RAX + HIGH;
 
-/// The register of the upper half: AH beside AL, else the D register.
+/// The register of the upper half: AH next to AL, otherwise the D register.
 #[inline(always)]
 fn upper<W: Word>() -> u8 {
     if W::BITS == 8 { AH } else { RDX }
@@ -42,7 +42,7 @@ fn imul<M: Memory, W: Word, S: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &I
     NEXT
 }
 
-/// `imul` with a register for the product: `A` by `B`.
+/// `imul` with a destination register: `A` times `B`.
 fn imul_to<M: Memory, W: Word, A: Place<M>, B: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let a = A::read::<W>(cpu, memory, insn)?;
     let b = B::read::<W>(cpu, memory, insn)?;
@@ -85,7 +85,7 @@ fn idiv<M: Memory, W: Word, S: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &I
     NEXT
 }
 
-/// The quotient, if there is one and it fits, and the remainder.
+/// The quotient and the remainder; none if the divisor is zero or the quotient does not fit.
 #[inline(always)]
 fn signed_quotient<W: Word>(high: i64, low: u64, divisor: i64) -> Option<(i64, i64)> {
     if W::BITS < 64 {
@@ -102,7 +102,7 @@ fn signed_quotient<W: Word>(high: i64, low: u64, divisor: i64) -> Option<(i64, i
     }
 }
 
-/// `cbw`, `cwde`, `cdqe`: the A register from its lower half. `W` is the half.
+/// `cbw`, `cwde`, `cdqe`: sign-extends the lower half of the A register. `W` is the half.
 fn widen<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
     let value = W::extend(cpu.read::<W>(RAX)) as u64;
     match W::SIZE {
@@ -113,14 +113,14 @@ fn widen<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
     NEXT
 }
 
-/// `cwd`, `cdq`, `cqo`: the D register becomes the sign of the A register.
+/// `cwd`, `cdq`, `cqo`: fills the D register with the sign of the A register.
 fn sign<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
     let value = W::extend(cpu.read::<W>(RAX)) >> 63;
     cpu.write::<W>(RDX, W::cut(value as u64));
     NEXT
 }
 
-/// An instruction that works on the A and D registers and an operand.
+/// An instruction on the A and D registers and an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wide {
     Mul,
@@ -148,7 +148,7 @@ pub(crate) fn imul_handler<M: Memory, S: Place<M>>(by_immediate: bool, size: Siz
     }
 }
 
-/// `half` is the size that is widened.
+/// `half` is the source size.
 pub(crate) fn widen_handler<M: Memory>(half: Size) -> Handler<M> {
     sized!(half, widen::<M, _>)
 }

@@ -1,19 +1,19 @@
-//! Where operands lie, and how they are read and written.
+//! Locations of operands, and how they are read and written.
 
 use super::word::Word;
 use crate::insn::{HIGH, Halted, Insn};
 use crate::{Access, Cpu, Memory, Size, Stop};
 
-/// Where an operand lies.
+/// The location of an operand.
 pub(crate) trait Place<M: Memory> {
-    /// Whether a write may stop.
+    /// Whether a write can fail.
     const IN_MEMORY: bool = false;
 
     fn read<W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Result<u64, Halted>;
 
     fn write<W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>, value: u64) -> Result<(), Halted>;
 
-    /// Reads what is about to be written: a fault is one of writing.
+    /// Reads an operand that will be written: a fault is reported as a write.
     #[inline(always)]
     fn read_to_modify<W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Result<u64, Halted> {
         Self::read::<W>(cpu, memory, insn)
@@ -24,7 +24,7 @@ pub(crate) trait Place<M: Memory> {
 pub(crate) struct Destination;
 /// The register [`Insn::source`].
 pub(crate) struct Source;
-/// [`Insn::immediate`], cut to the width by the decoder.
+/// [`Insn::immediate`], truncated to the width by the decoder.
 pub(crate) struct Immediate;
 /// The memory operand.
 pub(crate) struct Mem;
@@ -98,7 +98,7 @@ impl Cpu {
         }
     }
 
-    /// Writes a register: 8 and 16 bits leave the others as they are, 32 bits clear those above.
+    /// Writes a register: 8 and 16 bits keep the other bits, 32 bits clear the upper half.
     #[inline(always)]
     pub(crate) fn write<W: Word>(&mut self, register: u8, value: u64) {
         let slot = self.gpr.slot_mut(register);
@@ -155,13 +155,13 @@ impl Cpu {
     }
 }
 
-/// Where the byte of an 8-bit register begins.
+/// The bit position of an 8-bit register.
 #[inline(always)]
 fn high_byte(register: u8) -> u32 {
     (register / HIGH * 8) as u32
 }
 
-/// The processor asks for the right to write when it reads what it will write.
+/// Turns a read fault into a write fault: for a read-modify-write access the processor checks for write permission.
 #[cold]
 pub(crate) fn to_modify(stop: Stop) -> Stop {
     match stop {

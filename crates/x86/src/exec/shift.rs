@@ -1,8 +1,8 @@
 //! Shifts and rotates.
 //!
-//! A count is taken modulo 32, or modulo 64 for 64-bit operands; a count of zero changes neither operand nor flags
-//! (though a 32-bit register still loses its upper half). Where the manuals leave OF undefined (counts other than one),
-//! the formula for a count of one is used for every count, as processors do.
+//! A count is taken modulo 32, or modulo 64 for 64-bit operands. A count of zero changes neither operand nor flags,
+//! except that a 32-bit register still loses its upper half. Where the manuals leave OF undefined (counts other than
+//! one), the formula for a count of one is used, as processors do.
 
 use super::operand::{Immediate, Place, Source};
 use super::word::{Word, sized};
@@ -10,11 +10,11 @@ use crate::flags::{Flags, Traces};
 use crate::insn::{Handler, Insn, NEXT, Outcome};
 use crate::{Cpu, Memory, Size};
 
-/// An operation on a value and a count, which is not zero and below 64 (below 32 but for 64-bit operands).
+/// An operation on a value and a count; the count is 1 to 31, or 1 to 63 for 64-bit operands.
 pub(crate) trait Shift {
     fn compute<W: Word>(flags: &mut Flags, value: u64, count: u32) -> u64;
 
-    /// The result, and the flags that it will leave once it is stored.
+    /// The result, and the flags to set once it is stored.
     #[inline(always)]
     fn preview<W: Word>(flags: &Flags, value: u64, count: u32) -> (u64, Flags) {
         let mut flags = *flags;
@@ -103,7 +103,7 @@ impl Shift for Rcl {
     fn compute<W: Word>(flags: &mut Flags, value: u64, count: u32) -> u64 {
         let count = count % (W::BITS + 1);
         if count == 0 {
-            // Only 8 and 16 bits come here: a whole turn changes nothing.
+            // Only 8 and 16 bits get here: a full rotation changes nothing.
             return value;
         }
         let carry = (flags.cf() as u64) << (count - 1);
@@ -151,12 +151,12 @@ fn shift<M: Memory, W: Word, O: Shift, D: Place<M>, C: Place<M>>(
     NEXT
 }
 
-/// The decoder gives CL as the source register.
+/// With `by_cl`, CL is the source register.
 pub(crate) fn shift_handler<M: Memory, O: Shift, D: Place<M>>(by_cl: bool, size: Size) -> Handler<M> {
     if by_cl { sized!(size, shift::<M, _, O, D, Source>) } else { sized!(size, shift::<M, _, O, D, Immediate>) }
 }
 
-/// `shld` and `shrd`: bits of the source register enter where bits of the destination leave.
+/// `shld` and `shrd`: bits of the source register are shifted into the destination.
 fn double<M: Memory, W: Word, D: Place<M>, const LEFT: bool>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let count = if insn.immediate == BY_CL { cpu.gpr[crate::Reg::Rcx] } else { insn.immediate };
     let count = masked::<W>(count);
@@ -168,7 +168,7 @@ fn double<M: Memory, W: Word, D: Place<M>, const LEFT: bool>(cpu: &mut Cpu, memo
     }
     let both =
         if LEFT { (value as u128) << W::BITS | source as u128 } else { (source as u128) << W::BITS | value as u128 };
-    // A 16-bit shift by more than 16, which the manuals leave undefined, goes on with the destination's bits.
+    // A 16-bit shift by more than 16 is undefined in the manuals; it continues with the destination's bits.
     let both = if W::BITS == 16 { both << 32 | both } else { both };
     let (result, cf) = if LEFT {
         let top = if W::BITS == 16 { 64 } else { 2 * W::BITS };
@@ -181,7 +181,7 @@ fn double<M: Memory, W: Word, D: Place<M>, const LEFT: bool>(cpu: &mut Cpu, memo
     NEXT
 }
 
-/// As the immediate of a `shld` or `shrd`: the count is CL.
+/// The immediate of a `shld` or `shrd` whose count is CL.
 pub(crate) const BY_CL: u64 = 1 << 32;
 
 pub(crate) fn double_handler<M: Memory, D: Place<M>>(to_the_left: bool, size: Size) -> Handler<M> {

@@ -1,6 +1,6 @@
 //! The stack: push, pop, frames, flags.
 //!
-//! The stack pointer changes last, so that a push or pop that faults can be run again.
+//! The stack pointer changes last, so that a push or pop that faults can be repeated.
 
 use super::operand::{Immediate, Mem, Place, Source};
 use super::word::Word;
@@ -19,12 +19,12 @@ fn pop<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Out
     let top = cpu.gpr[Reg::Rsp];
     let value = cpu.load(memory, top, W::SIZE)?;
     cpu.gpr[Reg::Rsp] = top.wrapping_add(W::SIZE.bytes());
-    // After the stack pointer: `pop rsp` takes what was popped.
+    // After the stack pointer has changed, so that `pop rsp` leaves the popped value.
     cpu.write::<W>(insn.destination, value);
     NEXT
 }
 
-/// The address of the operand is computed with the stack pointer after the pop.
+/// `pop` to memory. The operand's address is computed with the stack pointer after the pop.
 fn pop_to_memory<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let top = cpu.gpr[Reg::Rsp];
     let value = cpu.load(memory, top, W::SIZE)?;
@@ -37,7 +37,7 @@ fn pop_to_memory<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<
     NEXT
 }
 
-/// What a push or pop moves.
+/// The operand of a push or pop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Register,
@@ -102,7 +102,7 @@ pub(crate) fn leave_handler<M: Memory>(size: Size) -> Handler<M> {
     if size == Size::B2 { leave::<M, u16> } else { leave::<M, u64> }
 }
 
-/// `enter`: the immediate holds the size of the frame, and above bit 16 the nesting level.
+/// `enter`: the immediate is the size of the frame, and from bit 16 on the nesting level.
 fn enter<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let (room, level) = (insn.immediate & 0xffff, insn.immediate >> 16 & 31);
     let bytes = W::SIZE.bytes();
@@ -110,7 +110,7 @@ fn enter<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> O
     let frame = top.wrapping_sub(bytes);
     let pushed = bytes * (level + 1);
     cpu.probe(memory, top.wrapping_sub(pushed), pushed)?;
-    // The frames above are read before anything is stored: they may be out of reach.
+    // The outer frame pointers are read before anything is stored, since reading them may fault.
     let mut display = [0; 32];
     let rbp = cpu.gpr[Reg::Rbp];
     for i in 1..level {
@@ -139,7 +139,7 @@ pub(crate) fn flags_to_ah<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -
     NEXT
 }
 
-/// `sahf`: all arithmetic flags but OF.
+/// `sahf`: sets all arithmetic flags but OF.
 pub(crate) fn ah_to_flags<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     let of = cpu.flags.get() & crate::flags::OF;
     let ah = cpu.read::<u8>(insn.destination);

@@ -1,23 +1,23 @@
-//! String instructions, alone or repeated.
+//! String instructions, single or repeated.
 //!
-//! A repeated one counts as one instruction, but comes back to the loop ([`Flow::Again`]) after so many elements as the
-//! decoder put into its immediate, so that no single instruction runs for ever. RCX, RSI and RDI move on with each
-//! element: after a fault or a pause it goes on where it was.
+//! A repeated one counts as one instruction. It returns to the loop ([`Flow::Again`]) after the number of elements in
+//! its immediate, so that no instruction runs without limit. RCX, RSI and RDI advance with each element, so that it
+//! continues where it was after a fault or a pause.
 
 use super::alu::{Binary, Sub};
 use super::word::{Word, sized};
 use crate::insn::{Flow, Halted, Handler, Insn, NARROW, NEXT, Outcome};
 use crate::{Cpu, Memory, Reg, Size};
 
-/// What an instruction does with one element, or with sixteen bytes of them.
+/// The operation on one element, or on sixteen bytes at once.
 pub(crate) trait Element {
-    /// Whether repetition looks at ZF.
+    /// Whether the repetition depends on ZF.
     const COMPARES: bool = false;
 
     fn one<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Result<(), Halted>;
 
-    /// Does sixteen bytes upwards if that comes to the same and nothing stops it; else the caller goes element by
-    /// element.
+    /// Processes sixteen bytes upwards, if the result is the same and no access fails. Otherwise returns false, and the
+    /// caller proceeds element by element.
     fn sixteen<M: Memory, W: Word>(_: &mut Cpu, _: &mut M, _: &Insn<M>) -> bool {
         false
     }
@@ -44,7 +44,7 @@ impl Element for Movs {
     #[inline(always)]
     fn sixteen<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> bool {
         let (from, to) = (from(cpu, insn), to(cpu, insn));
-        // A copy to less than 16 bytes above its source repeats a pattern.
+        // An overlapping copy to less than 16 bytes above its source repeats a pattern.
         if to.wrapping_sub(from) < 16 {
             return false;
         }
@@ -69,7 +69,7 @@ impl Element for Stos {
 
     #[inline(always)]
     fn sixteen<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> bool {
-        // Dividing all ones by the ones of a word gives a one at the bottom of each word.
+        // The quotient has a one at the bottom of each word.
         let value = cpu.read::<W>(RAX) as u128 * (u128::MAX / W::MASK as u128);
         if memory.store128(to(cpu, insn), value).is_err() {
             return false;
@@ -94,7 +94,7 @@ impl Element for Cmps {
 
     #[inline(always)]
     fn one<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Result<(), Halted> {
-        // The order in which processors find faults.
+        // Processors detect faults in this order.
         let b = cpu.load(memory, to(cpu, insn), W::SIZE)?;
         let a = cpu.load(memory, from(cpu, insn), W::SIZE)?;
         let (_, traces) = Sub::compute::<W>(&cpu.flags, a, b);
@@ -119,14 +119,14 @@ impl Element for Scas {
     }
 }
 
-/// A register as an address: its lower half under a 32-bit address size.
+/// A register as an address; with a 32-bit address size, its lower half.
 #[inline(always)]
 fn pointer<M: Memory>(cpu: &Cpu, insn: &Insn<M>, register: Reg) -> u64 {
     let value = cpu.gpr[register];
     if insn.unusual & NARROW != 0 { value as u32 as u64 } else { value }
 }
 
-/// The source may be in another segment; the destination never is.
+/// The source address. Only the source can have a segment override.
 #[inline(always)]
 fn from<M: Memory>(cpu: &Cpu, insn: &Insn<M>) -> u64 {
     pointer(cpu, insn, Reg::Rsi).wrapping_add(insn.segment_base(cpu))
@@ -150,7 +150,7 @@ fn once<M: Memory, W: Word, E: Element>(cpu: &mut Cpu, memory: &mut M, insn: &In
     NEXT
 }
 
-/// `rep` and `repe` go on while ZF is set, `repne` while it is not; only comparisons look.
+/// `rep` and `repe` continue while ZF is set, `repne` while it is clear; only comparisons check ZF.
 fn repeated<M: Memory, W: Word, E: Element, const WHILE_EQUAL: bool>(
     cpu: &mut Cpu,
     memory: &mut M,
@@ -184,7 +184,7 @@ fn repeated<M: Memory, W: Word, E: Element, const WHILE_EQUAL: bool>(
     }
 }
 
-/// How an instruction is repeated.
+/// The repetition prefix of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
     No,

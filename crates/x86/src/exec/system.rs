@@ -1,16 +1,16 @@
-//! Instructions that concern the machine rather than the program's data.
+//! System instructions.
 
 use crate::cpu::MARKS;
 use crate::exit::Trouble;
 use crate::insn::{Halted, Insn, NEXT, Outcome};
 use crate::{Cpu, Fault, Memory, Reg};
 
-/// `nop`, `endbr64`, `pause`, prefetches and fences: the order of accesses is a timing model's affair.
+/// `nop`, `endbr64`, `pause`, prefetches and fences. Memory ordering is left to the timing model.
 pub(crate) fn nop<M: Memory>(_: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
     NEXT
 }
 
-/// `syscall`: RCX and R11 are overwritten, and the driver takes over. The immediate is the address after it.
+/// `syscall`: sets RCX, R11 and RIP, and returns to the caller. The immediate is the address after it.
 pub(crate) fn syscall<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     cpu.gpr[Reg::Rcx] = insn.immediate;
     cpu.gpr[Reg::R11] = cpu.flags.get();
@@ -24,12 +24,12 @@ pub(crate) fn breakpoint<M: Memory>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Ou
     Err(cpu.fault(Fault::Breakpoint))
 }
 
-/// `hlt` and others that only a kernel may execute.
+/// `hlt` and other privileged instructions.
 pub(crate) fn privileged<M: Memory>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
     Err(cpu.fault(Fault::GeneralProtection))
 }
 
-/// `ud2`, and everything that this CPU does not know. The bytes lie where a memory operand would.
+/// `ud2`, and every instruction that this CPU does not implement. The instruction's bytes are in place of its operands.
 pub(crate) fn invalid<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     let mut bytes = [0; 15];
     bytes[..8].copy_from_slice(&insn.displacement.to_le_bytes());
@@ -37,7 +37,7 @@ pub(crate) fn invalid<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Ou
     Err(cpu.fault(Fault::InvalidOpcode { bytes, length: insn.length.min(15) }))
 }
 
-/// The immediate is the number of instructions of this block before this one.
+/// `rdtsc`. The immediate is the number of instructions of the block before this one.
 pub(crate) fn rdtsc<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     let now = cpu.tsc_offset.wrapping_add(cpu.instructions).wrapping_add(insn.immediate);
     cpu.gpr[Reg::Rax] = now & 0xffff_ffff;
@@ -45,8 +45,8 @@ pub(crate) fn rdtsc<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outc
     NEXT
 }
 
-/// A `nop` that marks the begin or the end of a region of interest: which, lies where a displacement would. The immediate is
-/// as that of `rdtsc`.
+/// A `nop` that marks the begin or the end of a region of interest; the displacement says which. The immediate is the
+/// same as that of `rdtsc`.
 pub(crate) fn mark<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     let is_end = insn.displacement == MARKS[1];
     if cpu.stops_at_mark && !is_end {
@@ -58,7 +58,7 @@ pub(crate) fn mark<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outco
     NEXT
 }
 
-/// Also tells the processor's number: 0.
+/// `rdtscp`, which also returns the processor number: 0.
 pub(crate) fn rdtscp<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     rdtsc(cpu, memory, insn)?;
     cpu.gpr[Reg::Rcx] = 0;

@@ -1,4 +1,4 @@
-//! Moves of xmm registers, and how SSE instructions get their operands: see [`sse`](crate::sse) for what they compute.
+//! Moves of xmm registers, and operand access of SSE instructions; [`sse`](crate::sse) has the computations.
 
 use super::word::Word;
 use crate::exit::Fault;
@@ -8,17 +8,17 @@ use crate::{Cpu, Memory, Reg, Size};
 use iced_x86::Code;
 use std::sync::LazyLock;
 
-/// Where the source lies: a register, or so many bytes of memory, zero-extended.
+/// The source: a register, or bytes of memory, zero-extended.
 pub(crate) trait Source128<M: Memory> {
     fn read(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Result<u128, Halted>;
 }
 
 pub(crate) struct Xmm;
-/// Sixteen bytes that must be aligned.
+/// Sixteen bytes of memory, which must be aligned.
 pub(crate) struct Aligned;
-/// Sixteen bytes that need not be.
+/// Sixteen bytes of memory, which need not be aligned.
 pub(crate) struct Unaligned;
-/// A word.
+/// A word of memory.
 pub(crate) struct Narrow<W>(std::marker::PhantomData<W>);
 
 impl<M: Memory> Source128<M> for Xmm {
@@ -63,13 +63,13 @@ fn destination<'a, M: Memory>(cpu: &'a mut Cpu, insn: &Insn<M>) -> &'a mut u128 
     &mut cpu.xmm[(insn.destination & 15) as usize]
 }
 
-/// A whole register: what is not loaded becomes zero.
+/// Loads a whole register; bytes that are not loaded become zero.
 pub(crate) fn load<M: Memory, S: Source128<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     *destination(cpu, insn) = S::read(cpu, memory, insn)?;
     NEXT
 }
 
-/// Sixteen bytes to memory.
+/// Stores sixteen bytes.
 pub(crate) fn store<M: Memory, const ALIGNED: bool>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let address = insn.address(cpu);
     if ALIGNED {
@@ -80,7 +80,7 @@ pub(crate) fn store<M: Memory, const ALIGNED: bool>(cpu: &mut Cpu, memory: &mut 
     NEXT
 }
 
-/// `movss` and `movsd` between registers: the low part, the rest stays.
+/// `movss` and `movsd` between registers: copies the low part and keeps the rest.
 pub(crate) fn merge<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     let value = cpu.xmm[(insn.source & 15) as usize];
     let mask = W::MASK as u128;
@@ -89,13 +89,13 @@ pub(crate) fn merge<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>
     NEXT
 }
 
-/// `movq` between registers: the low part, zeros above.
+/// `movq` between registers: copies the low part and clears the rest.
 pub(crate) fn low<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     *destination(cpu, insn) = cpu.xmm[(insn.source & 15) as usize] & u64::MAX as u128;
     NEXT
 }
 
-/// A word of a register, from bit `FROM`, to memory: `movss`, `movsd`, `movq`, `movlps`, `movhps`.
+/// Stores a word of a register, from bit `FROM` on: `movss`, `movsd`, `movq`, `movlps`, `movhps`.
 pub(crate) fn store_part<M: Memory, W: Word, const FROM: u32>(
     cpu: &mut Cpu,
     memory: &mut M,
@@ -107,8 +107,8 @@ pub(crate) fn store_part<M: Memory, W: Word, const FROM: u32>(
     NEXT
 }
 
-/// Half a register from memory, or from the half `FROM` of a register, the other half stays: `movlps`, `movhps`,
-/// `movhlps`, `movlhps`.
+/// Loads half a register from memory, or from the half `FROM` of a register, and keeps the other half: `movlps`,
+/// `movhps`, `movhlps`, `movlhps`.
 pub(crate) fn half<M: Memory, S: Source128<M>, const FROM: u32, const TO: u32>(
     cpu: &mut Cpu,
     memory: &mut M,
@@ -133,7 +133,7 @@ pub(crate) fn to_gpr<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M
     NEXT
 }
 
-/// `maskmovdqu`: the bytes whose byte in the second register is negative, to where RDI points.
+/// `maskmovdqu`: stores the bytes selected by the sign bits of the second register, at the address in RDI.
 pub(crate) fn store_masked<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let pointer = cpu.gpr[Reg::Rdi];
     let pointer = if insn.unusual & crate::insn::NARROW != 0 { pointer as u32 as u64 } else { pointer };
@@ -167,11 +167,13 @@ pub(crate) fn stmxcsr<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) 
     NEXT
 }
 
-/// The operations by code, from registers and from memory: a look-up must cost less than the operation.
+/// Operations by code, with a register and with a memory source. A table, because a lookup must cost less than the
+/// operation.
 static OPERATIONS: LazyLock<Vec<[Option<Operation>; 2]>> =
     LazyLock::new(|| Code::values().map(|code| [operation(code, false), operation(code, true)]).collect());
 
-/// What handlers find in [`Insn::immediate`]: the code, whether the source is memory (bit 16), the immediate byte.
+/// Encodes what handlers read from [`Insn::immediate`]: the code, whether the source is memory (bit 16), the immediate
+/// byte.
 pub(crate) fn pack(code: Code, memory: bool, immediate: u8) -> u64 {
     code as u64 | (memory as u64) << 16 | (immediate as u64) << 24
 }
@@ -186,7 +188,7 @@ fn find<M: Memory>(insn: &Insn<M>) -> (Operation, u8) {
     }
 }
 
-/// Ends an instruction that met an exception that is not masked: the flags say which, nothing else has changed.
+/// Raises an unmasked exception: the flags say which, and nothing else has changed.
 #[inline(always)]
 fn settle(cpu: &mut Cpu, mut mxcsr: Mxcsr) -> Result<(), Halted> {
     let fault = mxcsr.take_fault();
@@ -194,7 +196,7 @@ fn settle(cpu: &mut Cpu, mut mxcsr: Mxcsr) -> Result<(), Halted> {
     if fault { Err(cpu.fault(Fault::Simd)) } else { Ok(()) }
 }
 
-/// An operation whose function is known when the handler is compiled.
+/// An operation whose function is known at compile time.
 #[inline(always)]
 pub(crate) fn compute<M: Memory, S: Source128<M>>(
     cpu: &mut Cpu,
@@ -260,13 +262,13 @@ fn gpr_from_vector<M: Memory, S: Source128<M>>(cpu: &mut Cpu, memory: &mut M, in
         let mut mxcsr = cpu.mxcsr;
         let value = run(&mut mxcsr, source, immediate);
         settle(cpu, mxcsr)?;
-        // 32-bit results come with zeros above.
+        // 32-bit results are already zero-extended.
         cpu.write::<u64>(insn.destination, value);
     }
     NEXT
 }
 
-/// `pextrb` and theirs, to memory.
+/// `pextrb` and its variants, with a memory destination.
 fn memory_from_vector<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let source = cpu.xmm[(insn.source & 15) as usize];
     if let (Operation::ToGpr(run), immediate) = find(insn) {
@@ -293,8 +295,8 @@ fn vector_from_gpr<M: Memory, W: Word, const MEMORY: bool>(cpu: &mut Cpu, memory
     NEXT
 }
 
-/// The handler of an instruction that computes, if it is one of SSE. `memory` is the size of the memory operand, if it
-/// has one; `stores` says that this is the destination; `gpr` is the size of a general register that it reads.
+/// The handler of an SSE instruction that computes; none for others. `memory` is the size of the memory operand, if
+/// there is one; `stores` says that it is the destination; `gpr` is the size of a general register that is read.
 pub(crate) fn handler<M: Memory>(code: Code, memory: Option<u64>, stores: bool, gpr: Size) -> Option<Handler<M>> {
     macro_rules! from_source {
         ($handler:ident, $whole:ty) => {

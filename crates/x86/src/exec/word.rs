@@ -1,7 +1,7 @@
-//! The four widths of integers.
+//! The four integer widths.
 //!
-//! Values are `u64` everywhere, with zeros above their width: a `Word` only says how wide they are, as a type, so that
-//! each handler is compiled for its width.
+//! Values are always `u64`, zero-extended from their width. A `Word` is the width as a type, so that each handler is
+//! compiled for its width.
 
 use crate::Size;
 
@@ -11,13 +11,13 @@ pub(crate) trait Word: Copy + 'static {
     const MASK: u64 = Self::SIZE.mask();
     const SIGN: u64 = 1 << (Self::BITS - 1);
 
-    /// Zeros above the width.
+    /// Clears the bits above the width.
     #[inline(always)]
     fn cut(value: u64) -> u64 {
         value & Self::MASK
     }
 
-    /// Copies of the top bit above the width.
+    /// Sign-extends from the width.
     #[inline(always)]
     fn extend(value: u64) -> i64 {
         ((value << (64 - Self::BITS)) as i64) >> (64 - Self::BITS)
@@ -40,7 +40,7 @@ impl Word for u64 {
     const SIZE: Size = Size::B8;
 }
 
-/// The instance of a generic handler for a size: `sized!(size, binary::<M, _, Add, Register, Register>)`.
+/// Instantiates a generic handler for a size: `sized!(size, binary::<M, _, Add, Register, Register>)`.
 macro_rules! sized {
     ($size:expr, $handler:ident ::<$memory:ident, _ $(, $parameter:ty)*>) => {
         match $size {

@@ -1,4 +1,4 @@
-//! How x87 instructions get their operands: see [`x87`](crate::x87) for what they compute.
+//! Operand access of x87 instructions; [`x87`](crate::x87) has the computations.
 
 use super::condition::{by_condition, holds};
 use crate::exit::Fault;
@@ -8,11 +8,11 @@ use crate::{Cpu, Memory, Reg, Size};
 use iced_x86::Code;
 use std::sync::LazyLock;
 
-/// The operations by code: a look-up must cost less than the operation.
+/// Operations by code. A table, because a lookup must cost less than the operation.
 static OPERATIONS: LazyLock<Vec<Option<(Operation, bool)>>> = LazyLock::new(|| Code::values().map(operation).collect());
 
-/// What a handler finds in an instruction: the code in [`Insn::immediate`], st(i) in [`Insn::source`], for `fcmovcc` the
-/// condition in [`Insn::destination`]. The memory operand's size goes with the code.
+/// The operation of an instruction. The code is in [`Insn::immediate`], st(i) in [`Insn::source`], the condition of an
+/// `fcmovcc` in [`Insn::destination`]. The code determines the memory operand's size.
 fn find<M: Memory>(cpu: &mut Cpu, insn: &Insn<M>) -> Result<Operation, Halted> {
     match OPERATIONS.get(insn.immediate as u16 as usize) {
         Some(Some((_, true))) if cpu.x87.pending() => Err(cpu.fault(Fault::X87)),
@@ -21,7 +21,7 @@ fn find<M: Memory>(cpu: &mut Cpu, insn: &Insn<M>) -> Result<Operation, Halted> {
     }
 }
 
-/// The handler of an instruction, if it is one of this unit. `bytes` is the size of its memory operand.
+/// The handler of an x87 instruction; none for others. `bytes` is the size of its memory operand.
 pub(crate) fn handler<M: Memory>(code: Code, bytes: u64) -> Option<Handler<M>> {
     let (operation, _) = operation(code)?;
     Some(match operation {
@@ -76,7 +76,7 @@ fn store<M: Memory, const BYTES: u64>(cpu: &mut Cpu, memory: &mut M, insn: &Insn
     let address = insn.address(cpu);
     let Operation::Store(run) = operation else { return NEXT };
     let before = cpu.x87.clone();
-    // An exception that withholds the store comes before any fault of memory.
+    // An exception that suppresses the store takes precedence over a memory fault.
     let Some(value) = run(&mut cpu.x87) else { return NEXT };
     let low = value as u64;
     let stored = cpu.probe(memory, address, BYTES).and_then(|()| match BYTES {
@@ -90,7 +90,7 @@ fn store<M: Memory, const BYTES: u64>(cpu: &mut Cpu, memory: &mut M, insn: &Insn
     undo_if_stopped(cpu, before, stored)
 }
 
-/// Memory that was probed may still make a store wait.
+/// A store may have to wait even after a successful probe; then the x87 state is restored.
 fn undo_if_stopped(cpu: &mut Cpu, before: X87, stored: Result<(), Halted>) -> Outcome {
     if let Err(halted) = stored {
         cpu.x87 = before;
@@ -122,7 +122,7 @@ fn status_to_ax<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome 
     NEXT
 }
 
-/// The largest image: `fnsave`.
+/// The size of the largest image, that of `fnsave`.
 const IMAGE: usize = 108;
 
 fn load_image<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
@@ -154,7 +154,7 @@ pub(crate) fn fxsave<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -
     }
     cpu.probe(memory, address, 512)?;
     let image = cpu.fxsave();
-    // What lies behind the last register stays as it is.
+    // Bytes after the last register are left unchanged.
     cpu.store_bytes(memory, address, &image[..416])?;
     NEXT
 }
@@ -183,7 +183,7 @@ impl Cpu {
         Ok(())
     }
 
-    /// Whoever calls this has probed.
+    /// Stores bytes that the caller has probed.
     fn store_bytes<M: Memory>(&mut self, memory: &mut M, address: u64, bytes: &[u8]) -> Result<(), Halted> {
         for (i, part) in bytes.chunks(2).enumerate() {
             let value = u16::from_le_bytes([part[0], part[1]]);

@@ -1,16 +1,16 @@
-//! Addition to square root on [`F80`], comparison, and the handful of operations that only move the exponent. NaNs,
-//! unsupported operands and denormals are sorted out here; what is left are [`Number`]s.
+//! Arithmetic on [`F80`] from addition to square root, comparison, and operations on the exponent. NaNs, unsupported
+//! operands and denormals are handled here; the rest is done on [`Number`]s.
 
 use super::{Class, Exact, F80, Flags, Format, Number, Rounding};
 use std::cmp::Ordering;
 
-/// What the control word says about an operation.
+/// The settings of the control word that affect an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
     pub rounding: Rounding,
     /// 24, 53 or 64 bits.
     pub precision: u32,
-    /// Exceptions to be answered with a default result.
+    /// Exceptions that produce a default result.
     pub masked: Flags,
 }
 
@@ -26,16 +26,16 @@ impl Settings {
         Settings { rounding, precision, masked: Flags(control as u8) & Flags::ALL }
     }
 
-    /// All exceptions masked, to nearest, all 64 bits.
+    /// All exceptions masked, round to nearest, 64 bits.
     pub const DEFAULT: Settings = Settings { rounding: Rounding::Nearest, precision: 64, masked: Flags::ALL };
 
-    /// The same without precision control, for the operations that ignore it.
+    /// These settings without precision control, for operations that ignore it.
     pub fn full(self) -> Settings {
         Settings { precision: 64, ..self }
     }
 }
 
-/// A result and what is to be said about it.
+/// A result and its exception flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     pub value: F80,
@@ -54,13 +54,13 @@ impl Outcome {
     }
 }
 
-/// Operands as numbers, or the result that is clear from their classes alone.
+/// Operands as numbers, or the result if their classes determine it.
 pub(super) enum Operands<const N: usize> {
     Numbers([Number; N], Flags),
     Settled(Outcome),
 }
 
-/// Sorts out what is no number: unsupported operands first, then NaNs, then denormals.
+/// Handles operands that are not numbers: unsupported ones first, then NaNs, then denormals.
 pub(super) fn operands<const N: usize>(values: [F80; N]) -> Operands<N> {
     let classes = values.map(F80::class);
     if classes.contains(&Class::Unsupported) {
@@ -82,8 +82,8 @@ pub(super) fn operands<const N: usize>(values: [F80; N]) -> Operands<N> {
     Operands::Numbers(numbers, flags)
 }
 
-/// The NaN that comes out of an operation with a NaN among its operands: a quiet one before a signalling one, the larger
-/// significand before the smaller, the positive one before the negative.
+/// The NaN result of an operation with NaN operands: a quiet one takes precedence over a signalling one, the larger
+/// significand over the smaller, positive over negative.
 fn propagate(values: &[F80]) -> Option<F80> {
     let nans = || values.iter().copied().filter(|value| value.is_nan());
     let quiet_and_signalling =
@@ -95,7 +95,7 @@ fn propagate(values: &[F80]) -> Option<F80> {
 }
 
 impl Number {
-    /// Rounded to what an x87 register holds.
+    /// Rounds to the format of an x87 register.
     pub(super) fn to_f80(self, settings: Settings) -> Outcome {
         match self {
             Number::Zero { negative } => Outcome::exactly(F80::zero(negative)),
@@ -152,7 +152,7 @@ impl F80 {
         match operands([self, divisor]) {
             Operands::Settled(outcome) => outcome,
             Operands::Numbers([a, b], flags) => match a.over(b) {
-                // That the dividend is denormal is not said of a division by zero.
+                // A division by zero does not report a denormal dividend.
                 Some((quotient, Flags::DIVIDE)) => quotient.to_f80(settings).with(Flags::DIVIDE),
                 Some((quotient, _)) => quotient.to_f80(settings).with(flags),
                 None => Outcome::INVALID,
@@ -189,7 +189,7 @@ impl F80 {
         Outcome { value, flags: flags | inexact }
     }
 
-    /// FSCALE: times two to the power of `places`, cut to a whole number.
+    /// FSCALE: multiplies by two to the power of `places`, truncated to an integer.
     pub fn scaled(self, places: F80, settings: Settings) -> Outcome {
         let (a, b, flags) = match operands([self, places]) {
             Operands::Settled(outcome) => return outcome,
@@ -207,7 +207,7 @@ impl F80 {
                 Outcome::exactly(F80::zero(negative)).with(flags)
             }
             (Number::Finite(number), Number::Zero { .. }) => {
-                // Unchanged (pseudo-denormals become normal), and so no underflow.
+                // Unchanged, so there is no underflow; pseudo-denormals become normal.
                 Outcome::exactly(number.to_f80(Settings::DEFAULT).value).with(flags)
             }
             (Number::Finite(number), Number::Finite(places)) => {
@@ -239,7 +239,7 @@ impl F80 {
         }
     }
 
-    /// FXAM's C3 C2 C0, as bits 2, 1 and 0, for a register that is not empty.
+    /// FXAM's C3 C2 C0 as bits 2, 1 and 0, for a non-empty register.
     pub fn examined(self) -> u8 {
         match self.class() {
             Class::Unsupported => 0b000,
@@ -258,7 +258,7 @@ impl F80 {
     }
 }
 
-/// How two numbers stand to each other, `None` when unordered; `quietly` when quiet NaNs are no invalid operands (FUCOM).
+/// Compares two numbers; `None` if unordered. `quietly`: quiet NaNs are not invalid operands (FUCOM).
 pub fn compare(a: F80, b: F80, quietly: bool) -> (Option<Ordering>, Flags) {
     match operands([a, b]) {
         Operands::Numbers([a, b], flags) => (Some(a.compare(b)), flags),

@@ -1,9 +1,9 @@
-//! Between [`F80`] and what memory holds: whole numbers of 16, 32 and 64 bits, packed decimals, singles and doubles. Loading is
-//! exact; storing rounds, and answers what does not fit with the format's "indefinite".
+//! Conversions between [`F80`] and memory formats: integers of 16, 32 and 64 bits, packed decimals, singles and
+//! doubles. Loads are exact. Stores round, and store the format's "indefinite" value if the number does not fit.
 
 use super::{Class, Exact, F80, Flags, Format, Number, Outcome, Rounded, Rounding, Settings};
 
-/// An 18-digit packed decimal with its sign, as FBLD and FBSTP see it.
+/// An 18-digit packed decimal with its sign, the operand of FBLD and FBSTP.
 pub type Decimal = [u8; 10];
 
 const DECIMAL_INDEFINITE: Decimal = [0, 0, 0, 0, 0, 0, 0, 0xc0, 0xff, 0xff];
@@ -27,12 +27,12 @@ impl F80 {
         }
     }
 
-    /// A single as an operand. The flag says that it is denormal; a signalling NaN stays one.
+    /// Converts a single. The flag reports a denormal; a signalling NaN stays signalling.
     pub fn from_f32_bits(bits: u32) -> Outcome {
         widen(u64::from(bits), &SINGLE)
     }
 
-    /// A double as an operand. The flag says that it is denormal; a signalling NaN stays one.
+    /// Converts a double. The flag reports a denormal; a signalling NaN stays signalling.
     pub fn from_f64_bits(bits: u64) -> Outcome {
         widen(bits, &DOUBLE)
     }
@@ -48,7 +48,7 @@ impl F80 {
         narrow(self, &DOUBLE, settings)
     }
 
-    /// FIST: a whole number of `bits` bits (16, 32 or 64), the most negative one when it does not fit.
+    /// FIST: an integer of `bits` bits (16, 32 or 64); the most negative one if it does not fit.
     pub fn to_int(self, bits: u32, rounding: Rounding) -> (i64, Flags) {
         let indefinite = (i64::MIN >> (64 - bits), Flags::INVALID);
         match self.whole(rounding) {
@@ -64,7 +64,7 @@ impl F80 {
         }
     }
 
-    /// FBLD. Nibbles beyond 9 are taken at their value, as the hardware does.
+    /// FBLD. Digits above 9 count with their value, as in the hardware.
     pub fn from_decimal(digits: Decimal) -> F80 {
         let magnitude = digits[..9]
             .iter()
@@ -93,7 +93,7 @@ impl F80 {
         (digits, flags)
     }
 
-    /// Sign and magnitude of the nearest whole number, if there is one below 2^127.
+    /// Sign and magnitude of the rounded integer; none if it is 2^127 or more.
     fn whole(self, rounding: Rounding) -> Option<(bool, u128, Flags)> {
         match self.class() {
             Class::Number(Number::Zero { negative }) => Some((negative, 0, Flags::NONE)),
@@ -143,7 +143,7 @@ fn narrow(value: F80, layout: &Layout, settings: Settings) -> (u64, Flags) {
 }
 
 impl Rounded {
-    /// As an IEEE number with so many bits of fraction and exponent.
+    /// Encodes as an IEEE number with these numbers of fraction and exponent bits.
     pub fn pack(self, fraction: u32, exponent: u32, format: Format) -> u64 {
         let sign = u64::from(self.negative) << (fraction + exponent);
         if self.exponent > format.max_exponent {

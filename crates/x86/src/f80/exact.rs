@@ -1,10 +1,10 @@
-//! Numbers with more bits than any format keeps. An [`Exact`] has 128 bits of significand, twice what the longest operand
-//! has, and operations leave a one in the last bit for whatever does not fit (sticky), so that a later [rounding](super::round)
-//! to 64 bits or fewer gives what rounding the infinitely long result would.
+//! Numbers with more bits than any format. An [`Exact`] has a significand of 128 bits, twice the longest operand's.
+//! Operations set the last bit if anything did not fit (sticky), so that [rounding](super::round) to 64 bits or fewer
+//! gives the same result as rounding the infinitely precise one.
 
 use super::round::{Flags, Rounding, round_to_integer, shift_right_sticky};
 
-/// A finite number other than zero: significand / 2^127 * 2^exponent, with bit 127 of the significand set.
+/// A finite non-zero number: significand / 2^127 * 2^exponent, with bit 127 of the significand set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exact {
     pub negative: bool,
@@ -23,7 +23,7 @@ pub enum Number {
 const LEADING: u128 = 1 << 127;
 
 impl Exact {
-    /// `significand` * 2^`exponent` (of an integer, not left-aligned), unless it is zero.
+    /// The number `significand` * 2^`exponent`, where `significand` is an integer; none if it is zero.
     pub fn new(negative: bool, significand: u128, exponent: i32) -> Option<Exact> {
         let places = significand.leading_zeros();
         (significand != 0).then(|| Exact {
@@ -33,7 +33,6 @@ impl Exact {
         })
     }
 
-    /// One.
     pub const ONE: Exact = Exact { negative: false, exponent: 0, significand: LEADING };
 
     /// The number with the other sign.
@@ -55,7 +54,7 @@ impl Exact {
         (self.exponent, self.significand) < (other.exponent, other.significand)
     }
 
-    /// The sum, unless it is zero.
+    /// The sum; none if it is zero.
     pub fn plus(self, other: Exact) -> Option<Exact> {
         let (large, small) = if self.is_below(other) { (other, self) } else { (self, other) };
         let places = (large.exponent - small.exponent) as u64;
@@ -71,7 +70,6 @@ impl Exact {
         Exact::new(large.negative, large.significand - addend, large.exponent - 127)
     }
 
-    /// The product.
     pub fn times(self, other: Exact) -> Exact {
         let (high, low) = multiply(self.significand, other.significand);
         let negative = self.negative != other.negative;
@@ -83,7 +81,6 @@ impl Exact {
         Exact { negative, exponent, significand }
     }
 
-    /// The quotient.
     pub fn over(self, divisor: Exact) -> Exact {
         let negative = self.negative != divisor.negative;
         let (mut exponent, a, b) = (self.exponent - divisor.exponent, self.significand, divisor.significand);
@@ -102,7 +99,7 @@ impl Exact {
                 significand: quotient << places | sticky,
             };
         }
-        // Bit by bit; only transcendental functions come here.
+        // Bit by bit; only transcendental functions get here.
         let mut rest = a;
         let mut carry = false;
         if rest < b {
@@ -132,7 +129,7 @@ impl Exact {
         Exact { negative: false, exponent: self.exponent.div_euclid(2), significand }
     }
 
-    /// The magnitude as a whole number, when it is below 2^127.
+    /// The magnitude as an integer; none if it is 2^127 or more.
     pub fn to_integer(self, rounding: Rounding) -> Option<(u128, Flags)> {
         match self.exponent {
             127.. => None,
@@ -178,7 +175,7 @@ impl Number {
         }
     }
 
-    /// The sum, unless it is one of opposite infinities. How an exact zero is signed depends on the rounding.
+    /// The sum; none for opposite infinities. The sign of an exact zero depends on the rounding mode.
     pub fn plus(self, other: Number, rounding: Rounding) -> Option<Number> {
         use Number::{Finite, Infinity, Zero};
         let cancelled = Zero { negative: rounding == Rounding::Down };
@@ -193,7 +190,7 @@ impl Number {
         })
     }
 
-    /// The product, unless it is one of zero and infinity.
+    /// The product; none for zero times infinity.
     pub fn times(self, other: Number) -> Option<Number> {
         use Number::{Finite, Infinity, Zero};
         let negative = self.is_negative() != other.is_negative();
@@ -205,7 +202,8 @@ impl Number {
         })
     }
 
-    /// The quotient, unless it is one of zeros or of infinities, and whether it is a finite number over zero.
+    /// The quotient, with the divide flag for a finite number over zero; none for zero over zero or infinity over
+    /// infinity.
     pub fn over(self, divisor: Number) -> Option<(Number, Flags)> {
         use Number::{Finite, Infinity, Zero};
         let negative = self.is_negative() != divisor.is_negative();
@@ -218,7 +216,7 @@ impl Number {
         })
     }
 
-    /// The square root, unless the number is below zero.
+    /// The square root; none for negative numbers.
     pub fn root(self) -> Option<Number> {
         match self {
             Number::Zero { .. } => Some(self),
@@ -228,7 +226,7 @@ impl Number {
         }
     }
 
-    /// How the number stands to another.
+    /// Compares two numbers.
     pub fn compare(self, other: Number) -> std::cmp::Ordering {
         fn key(number: Number) -> (i32, i64, u128) {
             let (rank, exponent, significand) = match number {

@@ -1,10 +1,10 @@
-//! The 80-bit numbers of x87. Rust has no such type and host compilers use the host's x87 unit if at all, so they are computed
-//! here with integers: the same bits on every host, for every precision and rounding the control word can ask for. musl's
-//! `printf` formats every floating-point number in this format, so a wrong last bit would show in programs' output.
+//! The 80-bit numbers of x87. Rust has no such type, so they are computed here with integers: the same bits on every
+//! host, for every precision and rounding mode of the control word. musl's `printf` formats every floating-point number
+//! in this format, so a wrong last bit would be visible in programs' output.
 //!
 //! Arithmetic, remainders, conversions and comparisons give the exact bits and flags of the hardware. Transcendental
 //! functions ([`transcendental`]) are rounded from 120 correct bits and agree with the hardware within one unit in the
-//! last place (Intel promises as much of itself).
+//! last place, the accuracy that Intel specifies.
 
 mod arith;
 mod convert;
@@ -22,23 +22,23 @@ pub use exact::{Exact, Number};
 pub use remainder::Remainder;
 pub use round::{Flags, Format, Rounded, Rounding};
 
-/// A number of 80 bits: sign, 15 bits of exponent, and a significand whose leading one is written.
+/// An 80-bit number: sign, 15 bits of exponent, and a significand with an explicit leading one.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct F80 {
-    /// Bit 15 is the sign, the others are the exponent, 16383 too large.
+    /// Bit 15 is the sign, the others are the exponent with a bias of 16383.
     pub sign_exponent: u16,
     pub significand: u64,
 }
 
-/// What the bits of an [`F80`] stand for.
+/// The class of an [`F80`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     Number(Number),
-    /// Smaller than every normal number. Pseudo-denormals, with a leading one, are among them.
+    /// Smaller than every normal number. Includes pseudo-denormals, which have a leading one.
     Denormal(Exact),
     Quiet,
     Signalling,
-    /// No leading one where there must be one (unnormals, pseudo-infinities, pseudo-NaNs): every operation on it is invalid.
+    /// The leading one is missing (unnormals, pseudo-infinities, pseudo-NaNs): every operation on it is invalid.
     Unsupported,
 }
 
@@ -49,7 +49,7 @@ const QUIET: u64 = 1 << 62;
 impl F80 {
     pub const ZERO: F80 = F80::from_parts(false, 0, 0);
     pub const ONE: F80 = F80::from_parts(false, 0x3fff, LEADING);
-    /// The quiet NaN that masked invalid operations give.
+    /// The quiet NaN that masked invalid operations return.
     pub const INDEFINITE: F80 = F80::from_parts(true, 0x7fff, LEADING | QUIET);
 
     const fn from_parts(negative: bool, exponent: u16, significand: u64) -> F80 {
@@ -64,7 +64,7 @@ impl F80 {
         F80::from_parts(negative, 0x7fff, LEADING)
     }
 
-    /// The number in the ten bytes that memory holds.
+    /// Decodes the ten bytes of the memory format.
     pub fn from_bytes(bytes: [u8; 10]) -> F80 {
         let [a, b, c, d, e, f, g, h, low, high] = bytes;
         F80 {
@@ -73,7 +73,7 @@ impl F80 {
         }
     }
 
-    /// The ten bytes that memory holds.
+    /// Encodes the ten bytes of the memory format.
     pub fn to_bytes(self) -> [u8; 10] {
         let mut bytes = [0; 10];
         bytes[..8].copy_from_slice(&self.significand.to_le_bytes());
@@ -81,7 +81,6 @@ impl F80 {
         bytes
     }
 
-    /// The exponent field.
     pub fn exponent_field(self) -> u16 {
         self.sign_exponent & 0x7fff
     }
@@ -108,7 +107,7 @@ impl F80 {
         matches!(self.class(), Class::Quiet | Class::Signalling)
     }
 
-    /// The NaN without its signal.
+    /// The NaN as a quiet NaN.
     pub fn quieted(self) -> F80 {
         F80 { significand: self.significand | QUIET, ..self }
     }

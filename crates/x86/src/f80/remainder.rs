@@ -1,5 +1,6 @@
-//! FPREM and FPREM1, which take a remainder in steps: as long as the quotient has more than 63 bits, a step makes the operand
-//! smaller and asks to be repeated (C2). How much smaller is left open by the manuals; here as much as the hardware does.
+//! FPREM and FPREM1, which compute a remainder in steps: while the quotient has more than 63 bits, a step reduces the
+//! operand and requests another step (C2). The manuals don't specify the reduction of a step; here it is that of the
+//! hardware.
 
 use super::arith::{Operands, operands};
 use super::{Exact, F80, Flags, Number, Outcome, Rounding, Settings};
@@ -8,7 +9,7 @@ use super::{Exact, F80, Flags, Number, Outcome, Rounding, Settings};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Remainder {
     pub outcome: Outcome,
-    /// The step was not the last one.
+    /// Whether more steps are needed.
     pub partial: bool,
     /// The last three bits of the quotient's magnitude.
     pub quotient: u8,
@@ -31,7 +32,7 @@ impl F80 {
             (Number::Infinity { .. }, _) | (_, Number::Zero { .. }) => Remainder::whole(Outcome::INVALID),
             (Number::Zero { .. }, _) => Remainder::whole(Outcome::exactly(self).with(flags)),
             (Number::Finite(a), Number::Infinity { .. }) => {
-                // Unchanged, but for pseudo-denormals, which become normal.
+                // Unchanged, except that pseudo-denormals become normal.
                 Remainder::whole(Outcome::exactly(a.to_f80(Settings::DEFAULT).value).with(flags))
             }
             (Number::Finite(a), Number::Finite(b)) => step(a, b, rounding, settings.full(), flags),
@@ -69,7 +70,7 @@ fn step(a: Exact, b: Exact, rounding: Rounding, settings: Settings, flags: Flags
     Remainder { outcome, partial: false, quotient: (quotient & 7) as u8 }
 }
 
-/// `magnitude`, of which bit 63 stands for 2^`exponent`.
+/// The number `magnitude`, whose bit 63 stands for 2^`exponent`.
 fn signed(negative: bool, magnitude: u128, exponent: i32, settings: Settings) -> Outcome {
     match Exact::new(negative, magnitude, exponent - 63) {
         Some(number) => number.to_f80(settings),

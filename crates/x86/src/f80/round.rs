@@ -1,32 +1,31 @@
-//! Rounding, the one step in which floating-point arithmetic loses something. Every operation of x87 and, off the fast
-//! path, of SSE computes an [`Exact`] result (to more bits than any format keeps, with a sticky last bit) and rounds it here
-//! once, so that the four rounding modes, gradual underflow and the exception flags are right in one place.
+//! Rounding. Every operation of x87 and, off the fast path, of SSE computes an [`Exact`] result (with more bits than
+//! any format, and a sticky last bit) and rounds it here once. So the four rounding modes, gradual underflow and the
+//! exception flags are implemented in one place.
 
 use super::exact::Exact;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
-/// Floating-point exceptions, at the bits they have in both the x87 status word and MXCSR, and the direction of rounding.
+/// Floating-point exceptions, at their bits in both the x87 status word and MXCSR, and the direction of rounding.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// Nothing happened.
     pub const NONE: Flags = Flags(0);
-    /// IE: the operation has no meaning for these operands.
+    /// IE: an invalid operation.
     pub const INVALID: Flags = Flags(1);
     /// DE: an operand is denormal.
     pub const DENORMAL: Flags = Flags(2);
-    /// ZE: an exact infinity out of finite operands.
+    /// ZE: an exact infinity from finite operands.
     pub const DIVIDE: Flags = Flags(4);
-    /// OE: too large for the format.
+    /// OE: the result is too large for the format.
     pub const OVERFLOW: Flags = Flags(8);
-    /// UE: too small for the format.
+    /// UE: the result is too small for the format.
     pub const UNDERFLOW: Flags = Flags(16);
-    /// PE: rounded.
+    /// PE: the result was rounded.
     pub const INEXACT: Flags = Flags(32);
     /// Not an exception: the result was rounded away from zero (C1 of the x87 status word).
     pub const ROUNDED_UP: Flags = Flags(128);
-    /// The exceptions that are found before anything is computed; unmasked, they keep the operation from happening.
+    /// Exceptions that are detected before the computation; if unmasked, they suppress the operation.
     pub const BEFORE: Flags = Flags(7);
     /// All six exceptions.
     pub const ALL: Flags = Flags(63);
@@ -37,7 +36,7 @@ impl Flags {
         self.0 & flags.0 != 0
     }
 
-    /// `self` when `condition` holds, else nothing.
+    /// `self` if `condition` holds, else no flags.
     #[inline]
     pub fn when(self, condition: bool) -> Flags {
         if condition { self } else { Flags::NONE }
@@ -83,10 +82,10 @@ impl std::fmt::Debug for Flags {
     }
 }
 
-/// Where a result goes that lies between two numbers. The values are those of the RC fields.
+/// Rounding modes, with the values of the RC fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rounding {
-    /// To the nearest, in the middle to the even one.
+    /// To nearest, ties to even.
     Nearest = 0,
     /// Towards minus infinity.
     Down = 1,
@@ -108,7 +107,7 @@ impl Rounding {
         }
     }
 
-    /// Whether a magnitude is rounded up, of which `last` is the last kept bit and `rest` what follows, left-aligned.
+    /// Whether a magnitude is rounded up; `last` is the last kept bit, `rest` the discarded bits, left-aligned.
     #[inline]
     fn goes_up(self, negative: bool, last: bool, rest: u128) -> bool {
         const HALF: u128 = 1 << 127;
@@ -120,7 +119,7 @@ impl Rounding {
         }
     }
 
-    /// Whether a result too large for the format becomes infinity rather than the largest finite number.
+    /// Whether an overflow results in infinity rather than the largest finite number.
     fn overflows_to_infinity(self, negative: bool) -> bool {
         match self {
             Rounding::Nearest => true,
@@ -131,16 +130,16 @@ impl Rounding {
     }
 }
 
-/// The numbers a result may take.
+/// A floating-point format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// Bits of the significand, the leading one included.
+    /// Bits of the significand, including the leading one.
     pub precision: u32,
     /// Exponent of the smallest normal number.
     pub min_exponent: i32,
     /// Exponent of the largest finite number.
     pub max_exponent: i32,
-    /// What is taken from (added to) the exponent of a result that overflowed (underflowed) and whose exception is not masked.
+    /// The exponent adjustment of a result whose overflow (subtracted) or underflow (added) exception is unmasked.
     pub wrap: i32,
 }
 
@@ -152,22 +151,22 @@ impl Format {
     /// The 80-bit format of x87 registers.
     pub const EXTENDED: Format = Format { precision: 64, min_exponent: -16382, max_exponent: 16383, wrap: 24576 };
 
-    /// This format with fewer bits of significand, as the precision control of x87 asks for.
+    /// This format with fewer significand bits, for x87 precision control.
     pub fn with_precision(self, precision: u32) -> Format {
         Format { precision, ..self }
     }
 }
 
-/// A number of a [`Format`].
+/// A number in a [`Format`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rounded {
     pub negative: bool,
-    /// Above the format's largest for infinity, the smallest for denormal numbers and zero.
+    /// Above `max_exponent` for infinity, `min_exponent` for denormal numbers and zero.
     pub exponent: i32,
-    /// Left-aligned: bit 63 stands for 2^exponent and is clear in denormal numbers and zero only.
+    /// Left-aligned: bit 63 stands for 2^exponent and is clear only in denormal numbers and zero.
     pub significand: u64,
     pub flags: Flags,
-    /// Before denormalisation the result was smaller than every normal number.
+    /// Whether the result was smaller than every normal number before denormalisation.
     pub tiny: bool,
 }
 
@@ -189,8 +188,8 @@ fn keep(significand: u128, precision: u32, negative: bool, rounding: Rounding) -
 }
 
 impl Exact {
-    /// The number of `format` that stands for this one, and what was to be said about it. Tininess is detected after
-    /// rounding, as x86 does. An exception that is not among `masked` leaves the wrapped result that its handler expects.
+    /// Rounds to `format`. Tininess is detected after rounding, as on x86. An exception that is not in `masked` returns
+    /// the result with the wrapped exponent that its handler expects.
     pub fn round(self, format: Format, rounding: Rounding, masked: Flags) -> Rounded {
         let negative = self.negative;
         let kept = keep(self.significand, format.precision, negative, rounding);
@@ -205,7 +204,7 @@ impl Exact {
         if !masked.has(Flags::UNDERFLOW) {
             let flags = unbounded.flags | Flags::UNDERFLOW;
             if format.wrap == Format::EXTENDED.wrap && exponent + format.wrap < format.min_exponent {
-                // Too small even so (FSCALE only).
+                // Too small even with the wrapped exponent (FSCALE only).
                 let flags = Flags::UNDERFLOW | Flags::INEXACT;
                 return Rounded { exponent: format.min_exponent, significand: 0, flags, tiny: true, negative };
             }
@@ -222,7 +221,7 @@ fn overflowed(unbounded: Rounded, format: Format, rounding: Rounding, masked: Fl
     if !masked.has(Flags::OVERFLOW) {
         let flags = unbounded.flags | Flags::OVERFLOW;
         if format.wrap == Format::EXTENDED.wrap && unbounded.exponent - format.wrap > format.max_exponent {
-            // Too large even so (FSCALE only).
+            // Too large even with the wrapped exponent (FSCALE only).
             let (exponent, flags) = (format.max_exponent + 1, Flags::OVERFLOW | Flags::INEXACT | Flags::ROUNDED_UP);
             return Rounded { exponent, significand: 1 << 63, flags, ..unbounded };
         }
@@ -238,7 +237,7 @@ fn overflowed(unbounded: Rounded, format: Format, rounding: Rounding, masked: Fl
     }
 }
 
-/// `bits` moved right, with a last bit that says whether any one was moved out.
+/// Shifts right; the last bit is set if any one was shifted out.
 pub(super) fn shift_right_sticky(bits: u128, places: u64) -> u128 {
     match places {
         0 => bits,
@@ -247,7 +246,7 @@ pub(super) fn shift_right_sticky(bits: u128, places: u64) -> u128 {
     }
 }
 
-/// `magnitude`, whose fraction below the unit is the left-aligned `rest`, as a whole number.
+/// Rounds `magnitude`, whose fraction is the left-aligned `rest`, to an integer.
 pub(super) fn round_to_integer(magnitude: u128, rest: u128, negative: bool, rounding: Rounding) -> (u128, Flags) {
     let up = rounding.goes_up(negative, magnitude & 1 == 1, rest);
     let flags = Flags::INEXACT.when(rest != 0) | Flags::ROUNDED_UP.when(up);

@@ -1,5 +1,6 @@
-//! Elementary functions of [`Exact`] numbers to about 120 bits, far more than rounding to 64 needs: argument reduction and power
-//! series in Horner's form. Each series takes as many terms as its largest argument needs; speed does not matter here.
+//! Elementary functions of [`Exact`] numbers to about 120 bits, far more than rounding to 64 needs, by argument
+//! reduction and power series in Horner's form. Each series has as many terms as its largest argument needs; speed is
+//! not a goal here.
 
 use super::Exact;
 
@@ -25,11 +26,11 @@ const ATAN_EIGHTHS: [Exact; 8] = [
 ];
 
 impl Exact {
-    /// The quotient by a small whole number.
+    /// Divides by a small integer.
     fn over_small(self, divisor: u32) -> Exact {
         let divisor = u128::from(divisor);
         let (whole, rest) = (self.significand / divisor, self.significand % divisor);
-        // The quotient lost as many leading bits as the divisor has: fill them from the remainder.
+        // The quotient lost as many leading bits as the divisor has: they are filled from the remainder.
         let places = whole.leading_zeros();
         let significand = (whole << places) | ((rest << places) / divisor);
         Exact { exponent: self.exponent - places as i32, significand, ..self }
@@ -77,7 +78,7 @@ pub(super) fn log2(x: Exact) -> Exact {
 /// log2(1 + x) for x above -1, not zero.
 pub(super) fn log2_one_plus(x: Exact) -> Exact {
     if x.exponent >= -1 {
-        // Half of 1 or more: the sum loses nothing, and its mantissa comes back here smaller.
+        // |x| is at least 1/2: the sum is accurate, and `log2` handles it by its mantissa.
         return log2(Exact::ONE.add(x));
     }
     // ln(1 + x) = 2 artanh(x / (2 + x)) = 2 t (1 + t^2/3 + t^4/5 + ...)

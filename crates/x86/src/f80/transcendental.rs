@@ -1,10 +1,9 @@
-//! The transcendental functions of x87. Results are within one unit in the last place of the hardware's, inside the operand
-//! ranges that the manuals promise anything for; most are equal, since both round results that are nearly exact. As the
-//! hardware does, the trigonometric functions reduce their argument by a pi of 66 bits, so that far from zero both are
-//! equally far from the mathematician's sine.
+//! The transcendental functions of x87. Results are within one unit in the last place of the hardware's, inside the
+//! operand ranges for which the manuals specify results; most are equal. Like the hardware, the trigonometric functions
+//! reduce their argument by a pi of 66 bits, so far from zero both deviate equally from the mathematical functions.
 //!
-//! Left out: what the hardware happens to give outside the promised ranges. There, `f2xm1` gives its operand back and
-//! `fyl2xp1` takes the mathematical meaning where there is one.
+//! Left out: the hardware's results outside the specified ranges. There, `f2xm1` returns its operand, and `fyl2xp1` the
+//! mathematical value if there is one.
 
 use super::arith::{Operands, operands};
 use super::{Exact, F80, Flags, Number, Outcome, Rounding, Settings, series};
@@ -12,7 +11,7 @@ use super::{Exact, F80, Flags, Number, Outcome, Rounding, Settings, series};
 /// Half of pi to 66 bits, in units of 2^-65.
 const HALF_PI: u128 = 0x3243f6a8885a308d3;
 
-/// An angle brought into [-pi/4, pi/4], and how many right angles were taken away, modulo 4.
+/// An angle reduced to [-pi/4, pi/4], and the number of right angles subtracted, modulo 4.
 struct Reduced {
     angle: Option<Exact>,
     turns: u8,
@@ -43,7 +42,7 @@ fn reduce(x: Exact) -> Reduced {
 }
 
 impl Reduced {
-    /// Sine of the angle that was reduced; never zero, as no operand but zero is a multiple of half of pi.
+    /// The sine of the original angle. It is never zero, since no operand but zero is a multiple of half of pi.
     fn sin(&self) -> Exact {
         let magnitude = if self.turns & 1 == 0 { self.sin_of_rest() } else { self.cos_of_rest() };
         if self.turns & 2 == 0 { magnitude } else { magnitude.negated() }
@@ -62,13 +61,14 @@ impl Reduced {
     }
 }
 
-/// Rounds what is never exact.
+/// Rounds a result that is never exact.
 fn inexactly(value: Exact, settings: Settings) -> Outcome {
-    // A series can end in zeros by chance of its last bits; the function does not.
+    // The last bits of a series can be zero by chance; the function's value is never exact.
     let value = Exact { significand: value.significand | 1, ..value };
     let outcome = value.to_f80(settings.full());
     if outcome.flags.has(Flags::UNDERFLOW) {
-        // What is nearest to a normal number (the sine of the smallest) the hardware leaves normal.
+        // A result that rounds to nearest to a normal number (the sine of the smallest one) stays normal in the
+        // hardware.
         let nearest = value.to_f80(Settings { rounding: Rounding::Nearest, ..settings.full() });
         if !nearest.flags.has(Flags::UNDERFLOW) {
             return nearest;
@@ -77,14 +77,14 @@ fn inexactly(value: Exact, settings: Settings) -> Outcome {
     outcome
 }
 
-/// Rounds what happens to be exact; the hardware does not notice.
+/// Rounds a result that happens to be exact; the hardware reports it as inexact.
 fn exactly_unnoticed(value: Number, settings: Settings) -> Outcome {
     let outcome = value.to_f80(settings.full());
     let tiny = outcome.value.exponent_field() == 0;
     outcome.with(Flags::INEXACT | Flags::UNDERFLOW.when(tiny))
 }
 
-/// Sine and cosine, or `None` when the operand is too large (C2).
+/// Sine and cosine; `None` if the operand is too large (C2).
 fn sin_cos(x: F80, settings: Settings, wanted: impl Fn(&Reduced) -> Exact, of_zero: F80) -> Option<Outcome> {
     match operands([x]) {
         Operands::Settled(outcome) => Some(outcome),
@@ -105,7 +105,7 @@ pub fn cos(x: F80, settings: Settings) -> Option<Outcome> {
     sin_cos(x, settings, Reduced::cos, F80::ONE)
 }
 
-/// FPTAN, without the one that it pushes.
+/// FPTAN, without the 1.0 that it pushes.
 pub fn tan(x: F80, settings: Settings) -> Option<Outcome> {
     sin_cos(x, settings, |angle| angle.sin().over(angle.cos()), x)
 }

@@ -1,17 +1,18 @@
-//! `rcpps` and `rsqrtps`. The manual promises a relative error below 1.5 * 2^-12 and leaves the bits open; here they are those
-//! of Intel's processors: the function of the middle of the interval that an operand's leading bits (11 and 10 of the
-//! fraction) name, rounded to 12 bits of fraction. Denormals count as zeros, and no flag is touched.
+//! `rcpps` and `rsqrtps`. The manual specifies a relative error below 1.5 * 2^-12 and leaves the bits open; here they
+//! are those of Intel's processors. The function is evaluated at the middle of the interval given by the operand's
+//! leading bits (11 and 10 of the fraction), and rounded to 12 bits of fraction. Denormals count as zeros, and no flag
+//! changes.
 
 use super::Mxcsr;
 use super::float::{indefinite, is_nan, quieted};
 use super::lanes::{f32s, from_f32s};
 
-/// The sign and a magnitude of zero or infinity.
+/// A magnitude of zero or infinity with the sign of `value`.
 fn signed(value: f32, magnitude: f32) -> f32 {
     magnitude.copysign(value)
 }
 
-/// The operand's leading bits and a half, between 1 and 2, with `bits` bits of fraction.
+/// The operand's significand truncated to `bits` fraction bits, plus half a unit: a number between 1 and 2.
 fn middle(value: f32, bits: u32) -> f64 {
     let fraction = (value.to_bits() & 0x7f_ffff) >> (23 - bits);
     1.0 + (f64::from(fraction) + 0.5) / f64::from(1u32 << bits)

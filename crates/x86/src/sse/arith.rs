@@ -1,4 +1,4 @@
-//! Addition, subtraction, multiplication, division and square root, in one lane or in all.
+//! Addition, subtraction, multiplication, division and square root, scalar and packed.
 
 use super::Mxcsr;
 use super::float::{
@@ -12,10 +12,10 @@ use crate::f80::{Flags, Number, Rounding};
 pub(super) trait Binary {
     fn native<F: Float>(a: F, b: F) -> F;
 
-    /// Whether the native result of ordinary operands raises nothing but "inexact".
+    /// Whether the native operation on ordinary operands raised at most "inexact".
     fn is_safe<F: Float>(a: F, b: F, result: F) -> bool;
 
-    /// The exact result, or none if the operation is invalid.
+    /// The exact result; none if the operation is invalid.
     fn exact(a: Number, b: Number, rounding: Rounding) -> Option<(Number, Flags)>;
 }
 
@@ -30,7 +30,8 @@ impl Binary for Add {
         a + b
     }
 
-    /// Sums below the smallest normal number are exact, so no flag depends on them; what is denormal is left to FTZ.
+    /// A sum below the smallest normal number is exact and raises no flag; a denormal result is left to the exact path
+    /// because of FTZ.
     #[inline(always)]
     fn is_safe<F: Float>(_: F, _: F, result: F) -> bool {
         is_ordinary(result)
@@ -100,7 +101,7 @@ fn exactly<O: Binary, F: Float>(mxcsr: Mxcsr, a: F, b: F) -> (F, Flags) {
     match O::exact(number(a), number(b), mxcsr.rounding()) {
         Some((result, flags)) => {
             if flags.has(Flags::DIVIDE) {
-                // That the dividend is denormal is not said then.
+                // A denormal dividend is not reported in this case.
                 return (rounded(result, mxcsr).0, flags);
             }
             let (result, more) = rounded(result, mxcsr);
@@ -110,13 +111,13 @@ fn exactly<O: Binary, F: Float>(mxcsr: Mxcsr, a: F, b: F) -> (F, Flags) {
     }
 }
 
-/// The result if an operand is a NaN: the first that is one, without its signal.
+/// The result if an operand is a NaN: the first NaN, made quiet.
 pub(super) fn propagated<F: Float>(a: F, b: F) -> Option<(F, Flags)> {
     let flags = Flags::INVALID.when(is_signalling(a) || is_signalling(b));
     if is_nan(a) { Some((quieted(a), flags)) } else { is_nan(b).then(|| (quieted(b), flags)) }
 }
 
-/// All lanes. Lanes do not see each other's flags.
+/// Applies the operation to all lanes. The flags of one lane do not affect another.
 #[inline(never)]
 fn all<O: Binary, F: Float, const N: usize>(mxcsr: &mut Mxcsr, a: [F; N], b: [F; N]) -> [F; N] {
     let results: [F; N] = std::array::from_fn(|i| O::native(a[i], b[i]));
@@ -135,7 +136,7 @@ fn all_exactly<O: Binary, F: Float, const N: usize>(mxcsr: &mut Mxcsr, a: [F; N]
     outcomes.map(|outcome| outcome.0)
 }
 
-/// `addps` and the like.
+/// `addps` and similar.
 pub(super) fn packed_single<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let (lanes_a, lanes_b) = (f32s(a), f32s(b));
     let results = from_f32s(std::array::from_fn(|i| O::native(lanes_a[i], lanes_b[i])));
@@ -145,7 +146,7 @@ pub(super) fn packed_single<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u
     from_f32s(all::<O, f32, 4>(mxcsr, lanes_a, lanes_b))
 }
 
-/// `addpd` and the like.
+/// `addpd` and similar.
 pub(super) fn packed_double<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let (lanes_a, lanes_b) = (f64s(a), f64s(b));
     let results = from_f64s(std::array::from_fn(|i| O::native(lanes_a[i], lanes_b[i])));
@@ -155,7 +156,7 @@ pub(super) fn packed_double<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u
     from_f64s(all::<O, f64, 2>(mxcsr, lanes_a, lanes_b))
 }
 
-/// One lane.
+/// Applies the operation to one lane.
 #[inline(always)]
 fn one<O: Binary, F: Float>(mxcsr: &mut Mxcsr, a: F, b: F) -> F {
     let result = O::native(a, b);
@@ -166,13 +167,13 @@ fn one<O: Binary, F: Float>(mxcsr: &mut Mxcsr, a: F, b: F) -> F {
     result
 }
 
-/// `addss` and the like: the upper lanes stay.
+/// `addss` and similar: the upper lanes are kept.
 pub(super) fn single<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let result = one::<O, f32>(mxcsr, f32::from_bits(a as u32), f32::from_bits(b as u32));
     a & !0xffff_ffff | u128::from(result.to_bits())
 }
 
-/// `addsd` and the like: the upper lane stays.
+/// `addsd` and similar: the upper lane is kept.
 pub(super) fn double<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let result = one::<O, f64>(mxcsr, f64::from_bits(a as u64), f64::from_bits(b as u64));
     a >> 64 << 64 | u128::from(result.to_bits())
@@ -196,7 +197,7 @@ fn alternating<F: Float, const N: usize>(mxcsr: &mut Mxcsr, a: [F; N], b: [F; N]
     join(outcomes.map(|outcome| outcome.0))
 }
 
-/// `haddps` and `hsubps`: neighbours of the first operand, then of the second.
+/// `haddps` and `hsubps`: on adjacent lanes of the first operand, then of the second.
 pub(super) fn horizontal_single<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let (a, b) = (f32s(a), f32s(b));
     from_f32s(all::<O, f32, 4>(mxcsr, [a[0], a[2], b[0], b[2]], [a[1], a[3], b[1], b[3]]))
@@ -208,8 +209,8 @@ pub(super) fn horizontal_double<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, 
     from_f64s(all::<O, f64, 2>(mxcsr, [a[0], b[0]], [a[1], b[1]]))
 }
 
-/// `dpps`: the sum of the products that the high half of `imm` selects, in the lanes that the low half selects. Each of
-/// the three steps raises its own exceptions; one that is not masked ends the instruction.
+/// `dpps`: the sum of the products selected by the high half of `imm`, stored in the lanes selected by the low half.
+/// Each of the three steps raises its own exceptions; an unmasked one ends the instruction.
 pub(super) fn dot_single(mxcsr: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     let (a, b) = (f32s(a), f32s(b));
     let selected = |i: usize| imm >> (4 + i) & 1 != 0;
@@ -218,7 +219,7 @@ pub(super) fn dot_single(mxcsr: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     if mxcsr.has_fault() {
         return 0;
     }
-    // Every lane adds with its neighbour, then across the halves: which NaN comes out depends on the lane.
+    // Each lane is added to its neighbour, then across the halves: the lane determines which NaN results.
     let [p, q, r, s] = products;
     let pairs = all::<Add, f32, 4>(mxcsr, [q, p, s, r], products);
     if mxcsr.has_fault() {

@@ -7,7 +7,7 @@ use crate::f80::Flags;
 use crate::flags::{CF, PF, ZF};
 use std::cmp::Ordering;
 
-/// How two operands stand to each other, with the exceptions of it. `quietly`: quiet NaNs are no invalid operands.
+/// Compares two operands; also returns the exceptions. `quietly`: quiet NaNs are not invalid operands.
 fn compared<F: Float>(mxcsr: Mxcsr, a: F, b: F, quietly: bool) -> (Option<Ordering>, Flags) {
     if is_ordinary(a) & is_ordinary(b) {
         return (a.partial_cmp(&b), Flags::NONE);
@@ -20,7 +20,7 @@ fn compared<F: Float>(mxcsr: Mxcsr, a: F, b: F, quietly: bool) -> (Option<Orderi
     (a.partial_cmp(&b), denormal(a) | denormal(b))
 }
 
-/// Whether one of the eight relations of `cmpps` holds, with the exceptions of it.
+/// Whether one of the eight relations of `cmpps` holds, with the exceptions.
 fn related<F: Float>(mxcsr: Mxcsr, a: F, b: F, relation: u8) -> (bool, Flags) {
     let quietly = !matches!(relation & 3, 1 | 2);
     let (ordering, flags) = compared(mxcsr, a, b, quietly);
@@ -84,7 +84,7 @@ pub(super) fn double_to_flags<const QUIETLY: bool>(mxcsr: &mut Mxcsr, a: u128, b
     to_flags(mxcsr, f64::from_bits(a as u64), f64::from_bits(b as u64), QUIETLY)
 }
 
-/// `minps` and `maxps`: the first operand if it is strictly on the `wanted` side, else the second, as it is.
+/// `minps` and `maxps`: the first operand if the comparison gives `wanted`, else the second, unchanged.
 fn extremes<F: Float, const N: usize>(mxcsr: &mut Mxcsr, a: [F; N], b: [F; N], wanted: Ordering) -> [F; N] {
     let mut all = Flags::NONE;
     let results = std::array::from_fn(|i| {

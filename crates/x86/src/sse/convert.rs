@@ -1,11 +1,12 @@
-//! Between singles, doubles and whole numbers. What does not fit a whole number becomes the most negative one.
+//! Conversions between singles, doubles and integers. A value that does not fit an integer becomes the most negative
+//! one.
 
 use super::Mxcsr;
 use super::float::{Float, denormal, is_inside, is_nan, is_ordinary, is_signalling, is_zero, number, rounded, seen};
 use super::lanes::{f32s, f64s, from_f32s, from_f64s, from_i32s, i32s};
 use crate::f80::{Exact, Flags, Number, Rounding};
 
-/// A whole number of `bits` bits from a float.
+/// Converts a float to an integer of `bits` bits.
 fn to_integer<F: Float>(mxcsr: Mxcsr, value: F, bits: u32, rounding: Rounding) -> (i64, Flags) {
     let indefinite = (i64::MIN >> (64 - bits), Flags::INVALID);
     let value = seen(value, mxcsr);
@@ -32,11 +33,11 @@ fn from_integer<F: Float>(mxcsr: Mxcsr, value: i64) -> (F, Flags) {
     }
 }
 
-/// A float from one of the other kind.
+/// Converts between singles and doubles.
 fn to_float<F: Float, G: Float>(mxcsr: Mxcsr, value: F) -> (G, Flags) {
     let value = seen(value, mxcsr);
     if is_nan(value) {
-        // The fraction's leading bits stay, the signal goes.
+        // A NaN keeps the leading bits of its fraction, and becomes quiet.
         let fraction = value.raw() << (64 - F::FRACTION) >> (64 - F::FRACTION);
         let aligned = if F::FRACTION > G::FRACTION {
             fraction >> (F::FRACTION - G::FRACTION)
@@ -97,7 +98,7 @@ pub(super) fn integer_to_double<const BITS: u32>(mxcsr: &mut Mxcsr, a: u128, val
     a >> 64 << 64 | u128::from(result.to_bits())
 }
 
-/// The rounding that an instruction uses: MXCSR's, or toward zero if it truncates (`cvtt`).
+/// The rounding mode of an instruction: MXCSR's, or toward zero if it truncates (`cvtt`).
 fn rounding(mxcsr: Mxcsr, truncates: bool) -> Rounding {
     if truncates { Rounding::Zero } else { mxcsr.rounding() }
 }

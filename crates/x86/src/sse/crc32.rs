@@ -1,6 +1,6 @@
-//! The checksum step of SSE4.2: CRC-32C, bit-reflected, without the inversions before and after.
+//! The `crc32` instruction of SSE4.2: CRC-32C, bit-reflected, without the inversions before and after.
 
-/// The checksum `crc` continued by the low `bytes` bytes of `data`.
+/// Continues the checksum `crc` with the low `bytes` bytes of `data`.
 pub fn crc32(crc: u32, data: u64, bytes: u32) -> u32 {
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     data.to_le_bytes()[..bytes as usize].iter().fold(crc, |crc, &byte| {

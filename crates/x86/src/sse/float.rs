@@ -1,6 +1,6 @@
-//! Singles and doubles, on two paths. The fast one is Rust's arithmetic, whose results IEEE 754 fixes; it is taken when
-//! operands and result are ordinary, so that nothing but "inexact" can have to be noted, and that already is. The exact one
-//! unpacks to [`Number`]s and rounds once, with all flags.
+//! Singles and doubles, on two paths. The fast path is Rust's arithmetic, whose results IEEE 754 defines. It is used
+//! when operands and result are ordinary, so that at most "inexact" can be raised, and that flag is already set. The
+//! exact path unpacks to [`Number`]s and rounds once, with all flags.
 
 use super::Mxcsr;
 use crate::f80::{Exact, Flags, Format, Number};
@@ -14,7 +14,7 @@ pub(super) trait Float:
     const FRACTION: u32;
     const EXPONENT: u32;
     const FORMAT: Format;
-    /// The lowest bit of the exponent, and the sign, of each of the numbers that fill 64 bits.
+    /// For all numbers in 64 bits: the lowest exponent bits, and the sign bits.
     const UNITS: u64;
     const SIGNS: u64;
 
@@ -90,20 +90,20 @@ pub(super) fn is_zero<F: Float>(value: F) -> bool {
     magnitude(value) == 0
 }
 
-/// A normal number or zero: as an operand, it raises nothing by itself.
+/// Whether a number is normal or zero: as an operand, it raises no exception by itself.
 #[inline(always)]
 pub(super) fn is_ordinary<F: Float>(value: F) -> bool {
     (exponent_field(value).wrapping_sub(1) < top::<F>() - 1) | is_zero(value)
 }
 
-/// As a result, so far from both ends of the format that it neither over- nor underflowed.
+/// Whether a result is so far from both ends of the format that it neither overflowed nor underflowed.
 #[inline(always)]
 pub(super) fn is_inside<F: Float>(value: F) -> bool {
     exponent_field(value).wrapping_sub(2) < top::<F>() - 2
 }
 
-/// Not zero if any of the numbers in 64 bits has an exponent field below `lowest` (1 or 2) or of all ones. That is enough
-/// to know that all are normal, and quicker than looking at each.
+/// Non-zero if any of the numbers in 64 bits has an exponent field below `lowest` (1 or 2) or of all ones. If it is
+/// zero, all are normal; this is faster than checking each.
 #[inline(always)]
 fn outside<F: Float>(numbers: u64, lowest: u64) -> u64 {
     let magnitudes = numbers & !F::SIGNS;
@@ -112,7 +112,7 @@ fn outside<F: Float>(numbers: u64, lowest: u64) -> u64 {
     (large | !small) & F::SIGNS
 }
 
-/// Whether operands and results, register by register, are so normal that nothing but "inexact" can have been raised.
+/// Whether packed operands and results are such that at most "inexact" was raised.
 #[inline(always)]
 pub(super) fn are_normal<F: Float>(a: u128, b: u128, results: u128) -> bool {
     let operand = |numbers: u128| outside::<F>(numbers as u64, 1) | outside::<F>((numbers >> 64) as u64, 1);
@@ -120,7 +120,7 @@ pub(super) fn are_normal<F: Float>(a: u128, b: u128, results: u128) -> bool {
     operand(a) | operand(b) | result(results) == 0
 }
 
-/// The same of a double, or of a single that stands alone.
+/// Whether the operands and result of a scalar operation are such that at most "inexact" was raised.
 #[inline(always)]
 pub(super) fn is_normal<F: Float>(a: F, b: F, result: F) -> bool {
     let alone = if F::FRACTION == f32::FRACTION { (1.0f32.to_bits() as u64) << 32 } else { 0 };
@@ -143,17 +143,17 @@ fn sign_bit<F: Float>(negative: bool) -> u64 {
     u64::from(negative) << (F::FRACTION + F::EXPONENT)
 }
 
-/// The NaN without its signal.
+/// The NaN as a quiet NaN.
 pub(super) fn quieted<F: Float>(nan: F) -> F {
     F::from_raw(nan.raw() | quiet_bit::<F>())
 }
 
-/// The quiet NaN that masked invalid operations give.
+/// The quiet NaN that masked invalid operations return.
 pub(super) fn indefinite<F: Float>() -> F {
     F::from_raw(sign_bit::<F>(true) | top::<F>() << F::FRACTION | quiet_bit::<F>())
 }
 
-/// The operand as instructions see it: a denormal may count as zero.
+/// The effective operand: with DAZ a denormal counts as zero.
 pub(super) fn seen<F: Float>(value: F, mxcsr: Mxcsr) -> F {
     if mxcsr.denormals_are_zero() && exponent_field(value) == 0 {
         return F::from_raw(value.raw() & sign_bit::<F>(true));
@@ -161,12 +161,12 @@ pub(super) fn seen<F: Float>(value: F, mxcsr: Mxcsr) -> F {
     value
 }
 
-/// DE if an operand, as seen, is denormal.
+/// DE if an effective operand is denormal.
 pub(super) fn denormal<F: Float>(value: F) -> Flags {
     Flags::DENORMAL.when(exponent_field(value) == 0 && !is_zero(value))
 }
 
-/// What is no NaN, as a number.
+/// Converts a value that is not a NaN to a number.
 pub(super) fn number<F: Float>(value: F) -> Number {
     let bits = value.raw();
     let negative = bits & sign_bit::<F>(true) != 0;
@@ -184,7 +184,7 @@ pub(super) fn number<F: Float>(value: F) -> Number {
     }
 }
 
-/// A number rounded as MXCSR says.
+/// Rounds a number according to MXCSR.
 pub(super) fn rounded<F: Float>(number: Number, mxcsr: Mxcsr) -> (F, Flags) {
     match number {
         Number::Zero { negative } => (F::from_raw(sign_bit::<F>(negative)), Flags::NONE),
@@ -200,7 +200,7 @@ pub(super) fn rounded<F: Float>(number: Number, mxcsr: Mxcsr) -> (F, Flags) {
             if rounded.flags.has(Flags::OVERFLOW | Flags::UNDERFLOW) {
                 let unmasked = rounded.flags & !mxcsr.masked();
                 if unmasked.has(Flags::OVERFLOW | Flags::UNDERFLOW) {
-                    // Nobody sees this result.
+                    // The instruction will fault, so this result is not used.
                     return (F::from_raw(0), rounded.flags);
                 }
             }

@@ -1,9 +1,9 @@
-//! Whole numbers lane by lane: sums, comparisons, shifts, logic.
+//! Packed integer arithmetic, comparisons, shifts and logic.
 
 use super::Mxcsr;
 use super::lanes::*;
 
-/// `f(destination, source)` on lanes of a kind, as an instruction's function.
+/// Defines instruction functions that apply `f(destination, source)` to lanes.
 macro_rules! lanewise {
     ($($name:ident: $split:ident $join:ident $operation:expr;)*) => {
         $(#[inline]
@@ -85,7 +85,8 @@ pub(super) fn pabs_d(_: &mut Mxcsr, _: u128, b: u128, _: u8) -> u128 {
     from_i32s(i32s(b).map(i32::wrapping_abs))
 }
 
-/// Shifts by the low half of the source register, or by the immediate; further than a lane is wide gives zeros, or signs.
+/// Shifts by the low half of the source register, or by the immediate. Counts beyond the lane's width give zeros, or
+/// copies of the sign.
 macro_rules! shifts {
     ($($by_register:ident $by_immediate:ident: $split:ident $join:ident $bits:literal $shift:expr;)*) => {
         $(pub(super) fn $by_register(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
@@ -110,17 +111,17 @@ shifts! {
     psra_d psra_d_imm: i32s from_i32s 32 |lane: i32, count: u32| lane >> count.min(31);
 }
 
-/// `pslldq`: by bytes.
+/// `pslldq`: shifts by bytes.
 pub(super) fn psll_dq(_: &mut Mxcsr, a: u128, _: u128, imm: u8) -> u128 {
     a.checked_shl(u32::from(imm) * 8).unwrap_or(0)
 }
 
-/// `psrldq`: by bytes.
+/// `psrldq`: shifts by bytes.
 pub(super) fn psrl_dq(_: &mut Mxcsr, a: u128, _: u128, imm: u8) -> u128 {
     a.checked_shr(u32::from(imm) * 8).unwrap_or(0)
 }
 
-/// Neighbours of the first operand, then of the second, added or subtracted.
+/// Adds or subtracts adjacent lanes of the first operand, then of the second.
 macro_rules! horizontal {
     ($($name:ident: $split:ident $join:ident $half:literal $operation:expr;)*) => {
         $(pub(super) fn $name(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
@@ -142,7 +143,7 @@ horizontal! {
     phsubs_w: i16s from_i16s 4 i16::saturating_sub;
 }
 
-/// `phminposuw`: the smallest word and its place.
+/// `phminposuw`: the smallest word and its index.
 pub(super) fn phminpos_uw(_: &mut Mxcsr, _: u128, b: u128, _: u8) -> u128 {
     let (at, least) = (0u128..).zip(u16s(b)).min_by_key(|&(_, word)| word).expect("eight words");
     u128::from(least) | at << 16
@@ -163,7 +164,7 @@ pub(super) fn double_signs(_: &mut Mxcsr, b: u128, _: u8) -> u64 {
     u64s(b).iter().rev().fold(0, |mask, lane| mask << 1 | lane >> 63)
 }
 
-/// `ptest`: ZF if no bit is set in both, CF if none is set in the second alone.
+/// `ptest`: ZF if no bit is set in both operands, CF if no bit is set only in the second.
 pub(super) fn ptest(_: &mut Mxcsr, a: u128, b: u128) -> u64 {
     use crate::flags::{CF, ZF};
     (if a & b == 0 { ZF } else { 0 }) | if !a & b == 0 { CF } else { 0 }

@@ -1,4 +1,4 @@
-//! A register as lanes, and operations lane by lane.
+//! Splits registers into lanes, and applies operations to lanes.
 
 macro_rules! lanes {
     ($split:ident $join:ident $lane:ty, $count:literal) => {
@@ -32,7 +32,7 @@ lanes!(i64s from_i64s i64, 2);
 lanes!(f32s from_f32s f32, 4);
 lanes!(f64s from_f64s f64, 2);
 
-/// `operation` on each pair of lanes.
+/// Applies `operation` to each pair of lanes.
 #[inline(always)]
 pub(super) fn zip<A: Copy, R, const N: usize>(a: [A; N], b: [A; N], operation: impl Fn(A, A) -> R) -> [R; N] {
     std::array::from_fn(|i| operation(a[i], b[i]))

@@ -1,27 +1,27 @@
-//! MMX: 64-bit registers that are the significands of the x87 unit's. Compilers stopped using them when SSE2 came, but every
-//! x86-64 processor has them. Nearly all instructions are the low half of an SSE instruction of the same name, and are
-//! computed so.
+//! MMX: 64-bit registers that alias the significands of the x87 registers. Compilers no longer use them since SSE2, but
+//! every x86-64 processor has them. Nearly every instruction is computed as the low half of the SSE instruction of the
+//! same name.
 
 use super::{Mxcsr, convert, integer, multiply, shuffle};
 use MmxOperation::{Emms, FromGpr, FromXmm, Low, Masked, Own, Store, ToGpr, ToXmm};
 use iced_x86::Code as C;
 
-/// What an instruction does with its operands. `imm` is the immediate byte, 0 if there is none.
+/// The operation of an instruction. `imm` is the immediate byte, 0 if there is none.
 #[derive(Clone, Copy)]
 pub enum MmxOperation {
-    /// An mm register from itself, and an mm register or memory: the low half of `f(mxcsr, destination, source, imm)`.
+    /// mm register and mm register or memory to mm register: the low half of `f(mxcsr, destination, source, imm)`.
     Low(fn(&mut Mxcsr, u128, u128, u8) -> u128),
-    /// The same by a function of its own: `f(destination, source, imm)`.
+    /// mm register and mm register or memory to mm register, by a separate function: `f(destination, source, imm)`.
     Own(fn(u64, u64, u8) -> u64),
-    /// An mm register from an xmm register or memory: `f(mxcsr, source)`.
+    /// xmm register or memory to mm register: `f(mxcsr, source)`.
     FromXmm(fn(&mut Mxcsr, u128) -> u64),
-    /// An xmm register from itself, and an mm register or memory: `f(mxcsr, destination, source)`.
+    /// xmm register and mm register or memory to xmm register: `f(mxcsr, destination, source)`.
     ToXmm(fn(&mut Mxcsr, u128, u64) -> u128),
-    /// A general register from an mm register: `f(source, imm)`.
+    /// mm register to general register: `f(source, imm)`.
     ToGpr(fn(u64, u8) -> u64),
-    /// An mm register from itself, and a general register or memory: `f(destination, source, imm)`.
+    /// mm register and general register or memory to mm register: `f(destination, source, imm)`.
     FromGpr(fn(u64, u64, u8) -> u64),
-    /// So many bytes of an mm register to memory.
+    /// Stores this number of bytes of an mm register.
     Store(u8),
     /// `maskmovq`.
     Masked,
@@ -29,7 +29,7 @@ pub enum MmxOperation {
     Emms,
 }
 
-/// The function of an instruction, or none if it does not use mm registers. `memory` says whether an operand lies in memory.
+/// The operation of an instruction; none if it does not use mm registers. `memory`: whether an operand is in memory.
 pub fn mmx_operation(code: C, memory: bool) -> Option<MmxOperation> {
     if let Some(run) = low_half(code) {
         return Some(Low(run));
@@ -54,7 +54,7 @@ pub fn mmx_operation(code: C, memory: bool) -> Option<MmxOperation> {
         C::Phaddsw_mm_mmm64 => Own(|a, b, _| joined(integer::phadds_w, a, b)),
         C::Phsubsw_mm_mmm64 => Own(|a, b, _| joined(integer::phsubs_w, a, b)),
         C::Pshufb_mm_mmm64 => Own(|a, b, _| {
-            // Indices have three bits here.
+            // Indices have three bits in MMX.
             low_of(shuffle::pshuf_b, a, b & 0x8787_8787_8787_8787)
         }),
         C::Palignr_mm_mmm64_imm8 => Own(|a, b, imm| {
@@ -96,12 +96,12 @@ pub fn mmx_operation(code: C, memory: bool) -> Option<MmxOperation> {
     })
 }
 
-/// Only the two low singles count.
+/// Only the two low singles are converted.
 fn singles_to_integers<const TRUNCATES: bool>(mxcsr: &mut Mxcsr, source: u128) -> u64 {
     convert::singles_to_integers::<TRUNCATES>(mxcsr, 0, u128::from(source as u64), 0) as u64
 }
 
-/// An instruction that takes lanes of one operand after the other: both halves of a register at once.
+/// Executes an instruction that combines lanes of both operands, with both in one xmm register.
 fn joined(run: Whole, a: u64, b: u64) -> u64 {
     run(&mut Mxcsr::default(), u128::from(b) << 64 | u128::from(a), 0, 0) as u64
 }
@@ -113,7 +113,7 @@ fn low_of(run: Whole, a: u64, b: u64) -> u64 {
 /// A function on whole xmm registers.
 type Whole = fn(&mut Mxcsr, u128, u128, u8) -> u128;
 
-/// Instructions that are the low half of their SSE namesakes.
+/// Instructions that are the low half of the SSE instruction of the same name.
 fn low_half(code: C) -> Option<Whole> {
     Some(match code {
         C::Paddb_mm_mmm64 => integer::padd_b,

@@ -1,14 +1,14 @@
-//! What SSE instructions compute, as functions on values.
+//! The computations of SSE instructions, as functions on values.
 //!
-//! [`operation`] gives for an instruction the function that does it. The interpreter has found the operands by then: it
-//! loads a memory operand (as many bytes as the instruction names, zero-extended; zero when there is none), calls the
-//! function with MXCSR, and asks [`Mxcsr::take_fault`]: if it says yes, the result is thrown away and the instruction
-//! faults; the flags that say why stay. Plain moves between registers and memory (`movaps`, `movups`, `movss`, `movsd`,
-//! `movd`, `movq`, `movlps`, `movhps`, `lddqu`, `movnt` and theirs) are not here: the interpreter does them, as it does
+//! [`operation`] returns the function of an instruction. The interpreter first loads a memory operand (as many bytes as
+//! the instruction names, zero-extended; zero if there is none). It calls the function with MXCSR, and then
+//! [`Mxcsr::take_fault`]: if that returns true, the interpreter discards the result, and the instruction faults; the
+//! flags that say why stay. Plain moves between registers and memory (`movaps`, `movups`, `movss`, `movsd`, `movd`,
+//! `movq`, `movlps`, `movhps`, `lddqu`, `movnt` and variants) are not here: the interpreter does them, and also
 //! `maskmovdqu`, `ldmxcsr` and `stmxcsr`.
 //!
-//! Floating-point results are Rust's own where MXCSR rounds to nearest and nothing unusual can have happened (`float.rs`);
-//! everything else, and every flag, comes from exact arithmetic rounded once ([`crate::f80`]), so that results do not
+//! Floating-point results are Rust's own if MXCSR rounds to nearest and no unusual case can have occurred (`float.rs`).
+//! All other results, and all flags, come from exact arithmetic rounded once ([`crate::f80`]), so that results do not
 //! depend on the host.
 
 mod approximate;

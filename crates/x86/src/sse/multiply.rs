@@ -1,4 +1,4 @@
-//! Products of whole numbers, and sums of absolute differences.
+//! Integer products, and sums of absolute differences.
 
 use super::Mxcsr;
 use super::lanes::*;
@@ -21,13 +21,13 @@ products! {
     pmul_dq: i64s from_i64s |a, b| i64::from(a as i32) * i64::from(b as i32);
 }
 
-/// `pmaddwd`: products of words, neighbours added.
+/// `pmaddwd`: products of words, with adjacent ones added.
 pub(super) fn pmadd_wd(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let products = zip(i16s(a), i16s(b), |a, b| i32::from(a) * i32::from(b));
     from_i32s(std::array::from_fn(|i| products[2 * i].wrapping_add(products[2 * i + 1])))
 }
 
-/// `pmaddubsw`: products of unsigned with signed bytes, neighbours added with saturation.
+/// `pmaddubsw`: products of unsigned and signed bytes, with adjacent ones added with saturation.
 pub(super) fn pmaddubs_w(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let (a, b) = (u8s(a), i8s(b));
     let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
@@ -43,7 +43,7 @@ pub(super) fn psad_bw(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     from_u64s([sum(&differences[..8]), sum(&differences[8..])])
 }
 
-/// `mpsadbw`: four bytes of the source against eight places of the destination.
+/// `mpsadbw`: compares four bytes of the source with eight positions of the destination.
 pub(super) fn mpsad_bw(_: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     let (a, b) = (u8s(a), u8s(b));
     let (from, against) = (usize::from(imm >> 2 & 1) * 4, usize::from(imm & 3) * 4);

@@ -1,8 +1,8 @@
-//! The control and status register.
+//! MXCSR, the control and status register.
 
 use crate::f80::{Flags, Rounding};
 
-/// The control and status register: flags of what happened, masks of what may, rounding, and what becomes of denormals.
+/// The control and status register: exception flags, exception masks, rounding mode, and handling of denormals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mxcsr(pub u32);
 
@@ -19,14 +19,14 @@ impl Default for Mxcsr {
 }
 
 impl Mxcsr {
-    /// The bits that exist.
+    /// The bits that exist in hardware.
     pub const MASK: u32 = 0xffff;
 
-    /// Set by a function that met an exception that is not masked; taken back before the guest can see it.
+    /// Set by a function that met an unmasked exception; cleared before the guest can see it.
     const FAULT: u32 = 1 << 31;
 
-    /// Whether the function just called met an exception that is not masked. (Sticky flags can't tell: the exception may
-    /// have happened earlier, when it was masked.)
+    /// Returns and clears whether the last function met an unmasked exception. The sticky flags can't tell: the
+    /// exception may have occurred earlier, while it was masked.
     #[inline(always)]
     pub fn take_fault(&mut self) -> bool {
         let fault = self.0 & Self::FAULT != 0;
@@ -34,18 +34,18 @@ impl Mxcsr {
         fault
     }
 
-    /// Whether a part of an instruction already met an exception that is not masked.
+    /// Whether an earlier part of the instruction met an unmasked exception.
     pub(super) fn has_fault(self) -> bool {
         self.0 & Self::FAULT != 0
     }
 
-    /// Results are rounded to nearest, and that one was inexact need not be noted any more.
+    /// Whether results are rounded to nearest and "inexact" is already set and masked, so that it need not be tracked.
     #[inline(always)]
     pub(super) fn is_plain(self) -> bool {
         self.0 & (ROUNDING | INEXACT_MASKED | INEXACT) == INEXACT_MASKED | INEXACT
     }
 
-    /// Rounding aside, that a result was inexact need not be noted any more.
+    /// Whether "inexact" is already set and masked, in any rounding mode.
     #[inline(always)]
     pub(super) fn is_inexact(self) -> bool {
         self.0 & (INEXACT_MASKED | INEXACT) == INEXACT_MASKED | INEXACT
@@ -55,7 +55,7 @@ impl Mxcsr {
         Rounding::from_bits(self.0 >> 13)
     }
 
-    /// The exceptions that are answered with a default result.
+    /// The masked exceptions, which produce a default result.
     pub(super) fn masked(self) -> Flags {
         Flags((self.0 >> 7) as u8) & Flags::ALL
     }
@@ -70,10 +70,10 @@ impl Mxcsr {
         self.0 & FLUSH_TO_ZERO != 0 && self.masked().has(Flags::UNDERFLOW)
     }
 
-    /// Notes what happened in all lanes of an instruction. False if an exception is not masked.
+    /// Records the exceptions of all lanes of an instruction. Returns false if one is unmasked.
     pub(super) fn note(&mut self, flags: Flags) -> bool {
         let unmasked = flags & !self.masked() & Flags::ALL;
-        // Exceptions of operands come before any computation: nothing is said of results then.
+        // Exceptions of operands precede the computation, so exceptions of results are not reported.
         let happened = if unmasked.has(Flags::BEFORE) { flags & Flags::BEFORE } else { flags & Flags::ALL };
         self.0 |= u32::from(happened.0);
         if unmasked != Flags::NONE {

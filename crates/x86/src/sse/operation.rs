@@ -1,29 +1,30 @@
-//! Which function does which instruction.
+//! The function of each SSE instruction.
 
 use super::{Mxcsr, StringResult, approximate, arith, compare, convert, integer, multiply, round, shuffle, strings};
 use Operation::{Blend, Compare, FromGpr, Strings, ToGpr, Vector};
 use iced_x86::Code as C;
 
-/// What an instruction does with its operands. `imm` is the immediate byte, 0 if there is none.
+/// The operation of an instruction. `imm` is the immediate byte, 0 if there is none.
 #[derive(Clone, Copy)]
 pub enum Operation {
-    /// An xmm register from itself, and an xmm register or memory: `f(mxcsr, destination, source, imm)`.
+    /// xmm register and xmm register or memory to xmm register: `f(mxcsr, destination, source, imm)`.
     Vector(fn(&mut Mxcsr, u128, u128, u8) -> u128),
-    /// A general register (or memory) from an xmm register or memory: `f(mxcsr, source, imm)`.
+    /// xmm register or memory to general register or memory: `f(mxcsr, source, imm)`.
     ToGpr(fn(&mut Mxcsr, u128, u8) -> u64),
-    /// An xmm register from itself, and a general register or memory: `f(mxcsr, destination, source, imm)`.
+    /// xmm register and general register or memory to xmm register: `f(mxcsr, destination, source, imm)`.
     FromGpr(fn(&mut Mxcsr, u128, u64, u8) -> u128),
-    /// The flags (ZF, PF, CF at their places in RFLAGS; the others become zero) from two xmm: `f(mxcsr, first, second)`.
+    /// Two xmm operands to the flags (ZF, PF, CF at their RFLAGS positions; the others become zero): `f(mxcsr, first,
+    /// second)`.
     Compare(fn(&mut Mxcsr, u128, u128) -> u64),
-    /// An xmm register from itself, an xmm register or memory, and xmm0 (`blendvps`): `f(destination, source, xmm0)`.
+    /// xmm register, xmm register or memory, and xmm0 to xmm register (`blendvps`): `f(destination, source, xmm0)`.
     Blend(fn(u128, u128, u128) -> u128),
-    /// The string comparisons of SSE4.2: `f(first, second, rax, rdx, imm)`; a memory operand need not be aligned.
-    /// `to_xmm0` says whether the mask form it is.
+    /// The string comparisons of SSE4.2: `f(first, second, rax, rdx, imm)`. A memory operand need not be aligned.
+    /// `to_xmm0`: whether the result is a mask.
     Strings { run: fn(u128, u128, u64, u64, u8) -> StringResult, to_xmm0: bool },
 }
 
-/// The function of an instruction, or none if it is not an SSE instruction that computes. `memory` says whether the source
-/// lies in memory (`insertps` does another thing then).
+/// The operation of an instruction; none if it is not an SSE instruction that computes. `memory`: whether the source is
+/// in memory, which matters for `insertps`.
 pub fn operation(code: C, memory: bool) -> Option<Operation> {
     float(code)
         .or_else(|| conversion(code))
@@ -91,7 +92,7 @@ fn float(code: C) -> Option<Operation> {
     })
 }
 
-/// Between singles, doubles and whole numbers.
+/// Conversions between singles, doubles and integers.
 fn conversion(code: C) -> Option<Operation> {
     Some(match code {
         C::Cvtsi2ss_xmm_rm32 => FromGpr(convert::integer_to_single::<32>),
@@ -120,7 +121,7 @@ fn conversion(code: C) -> Option<Operation> {
     })
 }
 
-/// Arithmetic on whole numbers, and logic.
+/// Integer arithmetic and logic.
 fn whole(code: C) -> Option<Operation> {
     Some(match code {
         C::Paddb_xmm_xmmm128 => Vector(integer::padd_b),
@@ -215,7 +216,7 @@ fn whole(code: C) -> Option<Operation> {
     })
 }
 
-/// Lanes to other places.
+/// Shuffles and other movements of lanes.
 fn places(code: C, memory: bool) -> Option<Operation> {
     Some(match code {
         C::Pshufd_xmm_xmmm128_imm8 => Vector(shuffle::pshuf_d),
@@ -278,7 +279,7 @@ fn places(code: C, memory: bool) -> Option<Operation> {
     })
 }
 
-/// Comparisons of strings.
+/// String comparisons.
 fn text(code: C) -> Option<Operation> {
     Some(match code {
         C::Pcmpistri_xmm_xmmm128_imm8 => Strings { run: strings::implicit::<false>, to_xmm0: false },

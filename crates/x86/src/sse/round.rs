@@ -1,5 +1,5 @@
-//! `roundps` and its kin: to whole numbers that stay floats. Bit 2 of the immediate asks for MXCSR's rounding instead of that
-//! in bits 0 and 1, bit 3 keeps "inexact" from being noted.
+//! `roundps` and its variants: round to integral floating-point values. Bit 2 of the immediate selects MXCSR's rounding
+//! mode instead of bits 0 and 1; bit 3 suppresses "inexact".
 
 use super::Mxcsr;
 use super::arith::propagated;

@@ -1,4 +1,4 @@
-//! Lanes to other places: shuffles, unpacking and packing, blends, insertion and extraction, extension.
+//! Movements of lanes: shuffles, unpacking and packing, blends, insertion and extraction, extension.
 
 use super::Mxcsr;
 use super::lanes::*;
@@ -24,7 +24,7 @@ pub(super) fn pshuf_hw(_: &mut Mxcsr, _: u128, b: u128, imm: u8) -> u128 {
     from_u16s([a, b, c, d, e, f, g, h])
 }
 
-/// `pshufb`: bytes of the destination by the source's indices; zero where an index is negative.
+/// `pshufb`: selects bytes of the destination by the source's indices; zero where an index is negative.
 pub(super) fn pshuf_b(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
     let a = u8s(a);
     from_u8s(u8s(b).map(|index| if index >> 7 != 0 { 0 } else { a[usize::from(index & 15)] }))
@@ -39,7 +39,7 @@ pub(super) fn shuf_pd(_: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     from_u64s([u64s(a)[usize::from(imm & 1)], u64s(b)[usize::from(imm >> 1 & 1)]])
 }
 
-/// Lanes of both operands in turn, from their low or their high halves.
+/// Interleaves the lanes of the low or the high halves of both operands.
 macro_rules! unpack {
     ($($low:ident $high:ident: $split:ident $join:ident $half:literal;)*) => {
         $(pub(super) fn $low(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
@@ -61,7 +61,7 @@ unpack! {
     unpackl_q unpackh_q: u64s from_u64s 1;
 }
 
-/// Lanes of both operands, made half as wide with saturation.
+/// Narrows the lanes of both operands to half their width, with saturation.
 macro_rules! pack {
     ($($name:ident: $split:ident $join:ident $half:literal $from:ty => $to:ty;)*) => {
         $(pub(super) fn $name(_: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
@@ -81,7 +81,7 @@ pack! {
     packus_dw: i32s from_u16s 4 i32 => u16;
 }
 
-/// `palignr`: sixteen bytes of both operands together, from a byte on.
+/// `palignr`: sixteen bytes of the concatenated operands, from a byte offset on.
 pub(super) fn palign_r(_: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     let places = u32::from(imm) * 8;
     match places {
@@ -118,7 +118,7 @@ pub(super) fn duplicate_odd(_: &mut Mxcsr, _: u128, b: u128, _: u8) -> u128 {
     from_u32s([b[1], b[1], b[3], b[3]])
 }
 
-/// Lanes of the source where a bit of the immediate is set.
+/// Takes lanes of the source where a bit of the immediate is set.
 macro_rules! blend {
     ($($name:ident: $split:ident $join:ident;)*) => {
         $(pub(super) fn $name(_: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
@@ -134,7 +134,7 @@ blend! {
     blend_q: u64s from_u64s;
 }
 
-/// Lanes of the source where the mask's are negative.
+/// Takes lanes of the source where the mask's lane is negative.
 macro_rules! blend_by_sign {
     ($($name:ident: $split:ident $join:ident $signed:ident;)*) => {
         $(pub(super) fn $name(a: u128, b: u128, mask: u128) -> u128 {
@@ -150,7 +150,7 @@ blend_by_sign! {
     blendv_q: u64s from_u64s i64s;
 }
 
-/// `pinsrw` and the like.
+/// `pinsrw` and similar.
 macro_rules! insert {
     ($($insert:ident $extract:ident: $split:ident $join:ident $lane:ty, $count:literal;)*) => {
         $(pub(super) fn $insert(_: &mut Mxcsr, a: u128, value: u64, imm: u8) -> u128 {
@@ -172,19 +172,19 @@ insert! {
     insert_q extract_q: u64s from_u64s u64, 2;
 }
 
-/// `insertps` from a register: which lane comes, where it goes, and which are zeroed.
+/// `insertps` from a register: `imm` selects the source lane, the destination lane, and the lanes to clear.
 pub(super) fn insert_single(mxcsr: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     insert_loaded_single(mxcsr, a, u32s(b)[usize::from(imm >> 6)].into(), imm)
 }
 
-/// `insertps` from memory, which holds one lane.
+/// `insertps` from memory, which holds a single lane.
 pub(super) fn insert_loaded_single(_: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     let mut lanes = u32s(a);
     lanes[usize::from(imm >> 4 & 3)] = b as u32;
     from_u32s(std::array::from_fn(|i| if imm >> i & 1 != 0 { 0 } else { lanes[i] }))
 }
 
-/// `pmovsx` and `pmovzx`: low lanes made wider.
+/// `pmovsx` and `pmovzx`: extend the low lanes.
 macro_rules! extend {
     ($($name:ident: $split:ident $join:ident $to:ty;)*) => {
         $(pub(super) fn $name(_: &mut Mxcsr, _: u128, b: u128, _: u8) -> u128 {

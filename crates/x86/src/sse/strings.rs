@@ -1,26 +1,27 @@
-//! The string comparisons of SSE4.2: every character of one operand against every one of the other, gathered by one of four
-//! rules into a mask, of which an index or the mask itself is the result. The immediate says what characters are (bits 0
-//! and 1), the rule (2 and 3), whether the mask is inverted (4 and 5) and the form of the result (6).
+//! The string comparisons of SSE4.2. Every character of one operand is compared with every character of the other, and
+//! one of four rules combines the results into a mask. The result is an index or the mask itself. The immediate gives
+//! the character type (bits 0 and 1), the rule (2 and 3), the inversion of the mask (4 and 5) and the form of the
+//! result (6).
 
 use super::lanes::{u8s, u16s};
 use crate::flags::{CF, OF, SF, ZF};
 
-/// What a string comparison gives.
+/// The result of a string comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StringResult {
-    /// For xmm0 or, its low bits, for rcx.
+    /// The new value of xmm0, or of rcx in the low bits.
     pub value: u128,
-    /// CF, ZF, SF and OF at their places in RFLAGS.
+    /// CF, ZF, SF and OF at their RFLAGS positions.
     pub flags: u64,
 }
 
-/// One operand: its characters, and how many of them count.
+/// An operand: its characters, and the number of valid ones.
 struct Text {
     characters: [i32; 16],
     length: usize,
 }
 
-/// How many characters a register holds.
+/// The number of characters in a register.
 fn capacity(imm: u8) -> usize {
     if imm & 1 != 0 { 8 } else { 16 }
 }
@@ -37,7 +38,7 @@ impl Text {
         });
         let capacity = capacity(imm);
         let length = match length {
-            // Explicit lengths count by their magnitude, and no further than the register reaches.
+            // Explicit lengths count by magnitude, limited to the size of the register.
             Some(length) => (length as i64).unsigned_abs().min(capacity as u64) as usize,
             None => characters[..capacity].iter().position(|&character| character == 0).unwrap_or(capacity),
         };
@@ -45,27 +46,27 @@ impl Text {
     }
 }
 
-/// Bit j says what the rule makes of the second operand's character j.
+/// The mask: bit j is the result of the rule for character j of the second operand.
 fn gathered(a: &Text, b: &Text, imm: u8) -> u32 {
     let capacity = capacity(imm);
     let mask = |bit: &dyn Fn(usize) -> bool| (0..capacity).fold(0, |mask, j| mask | u32::from(bit(j)) << j);
     match imm >> 2 & 3 {
-        // Is the character one of those of the first operand?
+        // Equal any: is the character in the first operand?
         0 => mask(&|j| j < b.length && a.characters[..a.length].contains(&b.characters[j])),
-        // Does it lie in one of the ranges that pairs of the first operand are?
+        // Ranges: is the character in a range given by a pair of characters of the first operand?
         1 => mask(&|j| {
             j < b.length
                 && a.characters[..a.length]
                     .chunks_exact(2)
                     .any(|range| range[0] <= b.characters[j] && b.characters[j] <= range[1])
         }),
-        // Is it the first operand's at the same place? Beyond both ends, yes.
+        // Equal each: is the character equal to the first operand's at the same index? True beyond both ends.
         2 => mask(&|j| match (j < a.length, j < b.length) {
             (true, true) => a.characters[j] == b.characters[j],
             (false, false) => true,
             _ => false,
         }),
-        // Does the first operand begin here?
+        // Equal ordered: does the first operand occur here?
         _ => mask(&|j| {
             (0..capacity - j).all(|i| i >= a.length || (i + j < b.length && a.characters[i] == b.characters[i + j]))
         }),
@@ -100,17 +101,17 @@ fn compared(a: &Text, b: &Text, imm: u8, to_mask: bool) -> StringResult {
     StringResult { value, flags }
 }
 
-/// `pcmpistri` and `pcmpistrm`: strings end with a zero.
+/// `pcmpistri` and `pcmpistrm`: a zero ends a string.
 pub(super) fn implicit<const TO_MASK: bool>(a: u128, b: u128, _: u64, _: u64, imm: u8) -> StringResult {
     compared(&Text::new(a, imm, None), &Text::new(b, imm, None), imm, TO_MASK)
 }
 
-/// `pcmpestri` and `pcmpestrm`: lengths in eax and edx.
+/// `pcmpestri` and `pcmpestrm` with lengths in eax and edx.
 pub(super) fn explicit<const TO_MASK: bool>(a: u128, b: u128, rax: u64, rdx: u64, imm: u8) -> StringResult {
     explicit_wide::<TO_MASK>(a, b, rax as i32 as u64, rdx as i32 as u64, imm)
 }
 
-/// The same with lengths in rax and rdx.
+/// `pcmpestri` and `pcmpestrm` with lengths in rax and rdx.
 pub(super) fn explicit_wide<const TO_MASK: bool>(a: u128, b: u128, rax: u64, rdx: u64, imm: u8) -> StringResult {
     compared(&Text::new(a, imm, Some(rax)), &Text::new(b, imm, Some(rdx)), imm, TO_MASK)
 }

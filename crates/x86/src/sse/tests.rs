@@ -1,4 +1,4 @@
-//! Known results. The bulk of the checking is the comparison with the host's own units in `tests/native`.
+//! Tests with known results. Most of the checking is the comparison with the host's units in `tests/native`.
 
 use super::*;
 use iced_x86::Code;

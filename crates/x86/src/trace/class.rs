@@ -1,13 +1,14 @@
-//! How long instructions take, by kind.
+//! Classes of instructions by the work they do.
 //!
-//! A class names the work, not the time: cycles and units are a machine's. It goes by mnemonic.
+//! A class says nothing about time: cycles and functional units are properties of a machine. It is determined by the
+//! mnemonic.
 
 use iced_x86::{Instruction, Mnemonic as Op};
 
-/// A kind of work.
+/// A class of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// Nothing: no-operations, prefetches and fences.
+    /// No work: no-operations, prefetches and fences.
     Nothing,
     /// Copies a register.
     Move,
@@ -17,9 +18,9 @@ pub enum Class {
     Shift,
     Multiply,
     Divide,
-    /// Decides or finds where to go.
+    /// Evaluates or computes a jump.
     Branch,
-    /// Between general and xmm registers.
+    /// Moves between general and xmm registers.
     Transfer,
     /// Integers, logic, shuffles in xmm registers.
     Vector,
@@ -28,14 +29,14 @@ pub enum Class {
     FloatMultiply,
     FloatDivide,
     FloatRoot,
-    /// Between integers and numbers of different precision.
+    /// Conversions between integers and floating-point formats.
     FloatConvert,
     /// x87: loads, stores, exchanges, control.
     X87Move,
     X87Add,
     X87Multiply,
     X87Divide,
-    /// Sines, logarithms and the like; saving and restoring the unit.
+    /// Sines, logarithms and similar; saving and restoring the unit.
     X87Slow,
     /// `cpuid`, `rdtsc`, `syscall`.
     System,

@@ -1,9 +1,9 @@
-//! What a timing model must know of an instruction.
+//! What a timing model needs to know of an instruction.
 //!
-//! Part of it is known before the instruction runs: its [`Outline`], with its micro-operations, the registers that these
-//! read and write, and what it demands of the order of accesses. The rest comes with its execution by
-//! [`Cpu::step_traced`]: the accesses it made, and where it went. The semantics are the handlers', as in
-//! [`Cpu::run`](crate::Cpu::run): a [`Recorder`] around the memory notes what they do.
+//! Part of it is known before execution: its [`Outline`], with its micro-operations, the registers that these read and
+//! write, and its memory ordering. The rest comes from execution by [`Cpu::step_traced`]: its accesses, and where it
+//! jumped. The semantics are those of the handlers, as in [`Cpu::run`](crate::Cpu::run): a [`Recorder`] around the
+//! memory records their accesses.
 
 mod class;
 mod outline;
@@ -21,7 +21,7 @@ pub(crate) use rules::outline;
 use crate::{Blocks, Cpu, Exit, Memory, Stop};
 use std::rc::Rc;
 
-/// An instruction that was executed.
+/// An executed instruction.
 #[derive(Debug)]
 pub struct Retired<'a> {
     /// Its address.
@@ -30,7 +30,7 @@ pub struct Retired<'a> {
     pub next: u64,
     /// Whether it jumped.
     pub taken: bool,
-    /// Whether all of it is done: a repeated string instruction retires in parts.
+    /// Whether it is complete; a repeated string instruction retires in parts.
     pub whole: bool,
     pub outline: &'a Rc<Outline>,
     /// Its accesses, in order.
@@ -38,8 +38,8 @@ pub struct Retired<'a> {
 }
 
 impl Cpu {
-    /// Executes one instruction (of a repeated string instruction, a part of at most 64 bytes) and tells what it did.
-    /// A system call ends with [`Exit::Syscall`]; its outline can be asked for before.
+    /// Executes one instruction, or a part of at most 64 bytes of a repeated string instruction, and reports what it
+    /// did. A system call ends with [`Exit::Syscall`]; its outline can be requested before.
     pub fn step_traced<'a, M: Memory>(
         &mut self,
         memory: &'a mut Recorder<M>,
@@ -55,7 +55,7 @@ impl Cpu {
 }
 
 impl<M: Memory> Blocks<M> {
-    /// What is known of the instruction at an address before it runs.
+    /// The outline of the instruction at an address.
     pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Rc<Outline>, Stop> {
         self.refresh(memory);
         self.steps.outline(memory, address)

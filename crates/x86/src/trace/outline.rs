@@ -1,24 +1,25 @@
-//! What is known of an instruction before it runs.
+//! What is known of an instruction before execution.
 
 use super::{Class, RegisterSet};
 
-/// An instruction, as a timing model sees it.
+/// An instruction from a timing model's point of view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// The bytes of machine code.
+    /// The length of the machine code in bytes.
     pub length: u8,
-    /// In an order in which each finds its inputs. Of a repeated string instruction, those of one element.
+    /// Ordered so that each comes after those that produce its inputs. For a repeated string instruction, those of one
+    /// element.
     pub micro_ops: Vec<MicroOp>,
-    /// The registers that a program can name that it reads, those of addresses included.
+    /// The architectural registers that it reads, including those of addresses.
     pub reads: RegisterSet,
     pub writes: RegisterSet,
     pub branch: Branch,
     pub order: Order,
-    /// Whether it is a string instruction with a repeat prefix: it retires in parts.
+    /// Whether it is a string instruction with a repeat prefix, which retires in parts.
     pub repeats: bool,
 }
 
-/// A part of an instruction that a core schedules by itself.
+/// A part of an instruction that a core schedules independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MicroOp {
     pub work: Work,
@@ -30,47 +31,47 @@ pub struct MicroOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     Load,
-    /// Computes an address to be stored to.
+    /// Computes the address of a store.
     StoreAddress,
-    /// Brings the value to be stored.
+    /// Provides the value of a store.
     StoreData,
-    /// Computes; the class says how long that takes and on what unit.
+    /// Computes; the class determines latency and unit.
     Compute(Class),
 }
 
-/// How an instruction may change the flow.
+/// How an instruction may change the control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branch {
     No,
-    /// To an address that is known.
+    /// Jumps to a fixed address.
     Direct,
-    /// To an address that is known, or not.
+    /// Jumps to a fixed address, or not.
     Conditional,
-    /// To an address from a register or memory.
+    /// Jumps to an address from a register or memory.
     Indirect,
     Call,
     IndirectCall,
     Return,
-    /// To whoever drives the CPU.
+    /// Enters the kernel.
     Syscall,
 }
 
-/// What an instruction demands of the accesses before and after it.
+/// The memory ordering of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Any,
-    /// Its read and its write are one: `lock`, or `xchg` with memory. All accesses before it are done first.
+    /// Its read and write are one atomic access: `lock`, or `xchg` with memory. All earlier accesses complete first.
     Atomic,
     LoadFence,
     StoreFence,
     /// `mfence`.
     Fence,
-    /// Everything before it is done first: `cpuid`, system calls.
+    /// All earlier instructions complete first: `cpuid`, system calls.
     Serialising,
 }
 
 impl Outline {
-    /// How many micro-operations do this.
+    /// The number of micro-operations with this work.
     pub fn count(&self, wanted: impl Fn(Work) -> bool) -> usize {
         self.micro_ops.iter().filter(|op| wanted(op.work)).count()
     }

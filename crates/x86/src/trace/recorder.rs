@@ -1,8 +1,8 @@
-//! A memory that notes what is done with it.
+//! A memory that records accesses.
 
 use crate::{Memory, Size, Stop};
 
-/// An access that an instruction made.
+/// A memory access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemOp {
     pub kind: MemOpKind,
@@ -17,7 +17,7 @@ pub enum MemOpKind {
     Store,
 }
 
-/// A memory and the accesses that the last instruction made to it. What was stopped does not count.
+/// A memory, and the accesses of the last instruction to it. Failed accesses are not recorded.
 pub struct Recorder<M> {
     memory: M,
     accesses: Vec<MemOp>,

@@ -5,8 +5,8 @@ use iced_x86::Register;
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign, Sub};
 
-/// Registers, as far as instructions depend on each other by them: general registers (bits 0 to 15), xmm registers (16
-/// to 31), the arithmetic flags, the x87 stack as a whole, and values that live inside one instruction.
+/// Registers that cause dependencies between instructions: general registers (bits 0 to 15), xmm registers (16 to 31),
+/// the arithmetic flags, the x87 stack as a whole, and temporary values inside one instruction.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct RegisterSet(pub u64);
 
@@ -16,9 +16,9 @@ impl RegisterSet {
     pub const FLAGS: RegisterSet = RegisterSet(1 << 32);
     /// The x87 stack and its status.
     pub const X87: RegisterSet = RegisterSet(1 << 33);
-    /// What a load brings to the other micro-operations of its instruction; there are two.
+    /// The values that loads provide to other micro-operations of the instruction; there are two.
     pub const LOADED: [RegisterSet; 2] = [RegisterSet(1 << 40), RegisterSet(1 << 41)];
-    /// What an operation gives to the store of its instruction.
+    /// The result that an operation provides to the store of its instruction.
     pub const RESULT: RegisterSet = RegisterSet(1 << 42);
 
     pub const fn gpr(register: Reg) -> RegisterSet {
@@ -37,12 +37,12 @@ impl RegisterSet {
         self.0 & other.0 == other.0
     }
 
-    /// The registers that programs can name: without what lives inside one instruction.
+    /// The architectural registers, without the temporary values.
     pub const fn architectural(self) -> RegisterSet {
         RegisterSet(self.0 & ((1 << 40) - 1))
     }
 
-    /// The set of one register of any kind; segment and instruction pointer registers do not count.
+    /// The set of one register of any class; empty for segment and instruction pointer registers.
     pub(super) fn of(register: Register) -> RegisterSet {
         let full = register.full_register();
         if full.is_gpr() {
@@ -71,7 +71,7 @@ impl BitOrAssign for RegisterSet {
     }
 }
 
-/// What is in the first but not in the second.
+/// The registers in the first set but not in the second.
 impl Sub for RegisterSet {
     type Output = RegisterSet;
 

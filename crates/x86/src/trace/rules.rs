@@ -1,8 +1,8 @@
-//! Micro-operations, by rule.
+//! The rules that split instructions into micro-operations.
 //!
-//! Each memory operand that is read is a load; each that is written, a store address and a store data; what is computed
-//! is one operation between them, or none where the load or the store moves all there is to move. An instruction that
-//! moves the stack pointer besides has one more operation for that, and a jump one to decide it.
+//! Each memory operand that is read is a load. Each that is written is a store address and a store data. The
+//! computation is one operation between them, or none if the load or store does everything. An instruction that also
+//! moves the stack pointer has one more operation for that, and a jump has one that evaluates it.
 
 use super::{Branch, Class, MicroOp, Order, Outline, RegisterSet, Work};
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic as Op, OpAccess, OpKind, UsedMemory};
@@ -74,9 +74,9 @@ fn address(memory: &UsedMemory) -> RegisterSet {
 struct Used {
     reads: RegisterSet,
     writes: RegisterSet,
-    /// Register operands that are read, as opposed to registers of addresses.
+    /// Register operands that are read, without the registers of addresses.
     named: RegisterSet,
-    /// The registers of the addresses.
+    /// The address registers of each load and store.
     loads: Vec<RegisterSet>,
     stores: Vec<RegisterSet>,
 }
@@ -93,7 +93,7 @@ impl Used {
             (reads, writes) = (reads - STACK, writes - STACK);
         }
         let moves = is_move(instruction);
-        // The value that is stored.
+        // The registers that provide the stored value.
         let mut stored = reads;
 
         for (i, address) in self.loads.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Used {
                 reads |= RegisterSet::gpr(crate::Reg::Rcx);
             }
             push(Work::Compute(Class::of(instruction)), reads, writes);
-            // A call stores an address that it knows.
+            // A call stores an address that is known.
             stored = RegisterSet::NONE;
         } else if computes {
             let result = if self.stores.is_empty() { RegisterSet::NONE } else { RegisterSet::RESULT };
@@ -126,21 +126,21 @@ impl Used {
         ops
     }
 
-    /// The registers that are read for their value: all but those that only addresses are made of.
+    /// The registers that are read for their value, not only for addresses.
     fn data(&self) -> RegisterSet {
         let addresses: RegisterSet = self.loads.iter().chain(&self.stores).copied().collect();
         (self.reads - addresses) | self.named
     }
 }
 
-/// Whether an instruction only moves a value: then a load or a store is all of it.
+/// Whether an instruction only moves a value, so that a load or a store is all of it.
 fn is_move(instruction: &Instruction) -> bool {
     use Op::*;
     match instruction.mnemonic() {
         Mov | Movzx | Movsx | Movsxd | Movnti | Push | Pop | Movaps | Movapd | Movups | Movupd | Movdqa | Movdqu
         | Movntps | Movntpd | Movntdq | Movntdqa | Lddqu | Movss | Movd | Movq | Movsb | Movsw | Movsd | Movsq
         | Stosb | Stosw | Stosd | Stosq => true,
-        // These fill half a register and keep the other.
+        // Loads of these fill half a register and keep the other half.
         Movlps | Movlpd | Movhps | Movhpd => instruction.op0_kind() == OpKind::Memory,
         _ => false,
     }

@@ -1,29 +1,29 @@
-//! Instructions that compute: operands from the stack or memory, a result on the stack, comparisons to the condition codes
-//! or the flags.
+//! Computations: operands from the stack or memory, results to the stack; comparisons to the condition codes or the
+//! flags.
 
 use super::{X87, bits};
 use crate::f80::{F80, Flags, Outcome, Rounding, Settings, compare, transcendental};
 use crate::flags::{CF, PF, ZF};
 use std::cmp::Ordering;
 
-/// An operation on two numbers.
+/// A two-operand operation.
 pub(super) type Binary = fn(F80, F80, Settings) -> Outcome;
 
-/// FSUBR's order of operands.
+/// FSUBR: subtraction with reversed operands.
 pub(super) fn minus_reversed(a: F80, b: F80, settings: Settings) -> Outcome {
     b.minus(a, settings)
 }
 
-/// FDIVR's order of operands.
+/// FDIVR: division with reversed operands.
 pub(super) fn over_reversed(a: F80, b: F80, settings: Settings) -> Outcome {
     b.over(a, settings)
 }
 
-/// Trigonometric functions: nothing if the operand is too large.
+/// A trigonometric function; none if the operand is too large.
 pub(super) type Angle = fn(F80, Settings) -> Option<Outcome>;
 
 impl X87 {
-    /// st(0) from st(0) and memory.
+    /// Combines st(0) with a memory operand; the result goes to st(0).
     pub(super) fn with_memory(&mut self, operation: Binary, operand: Outcome) {
         let Some(a) = self.get(0) else {
             if self.underflowed() {
@@ -38,7 +38,7 @@ impl X87 {
         self.write(0, outcome);
     }
 
-    /// st(`to`) from itself and st(`from`); true if it was done.
+    /// Combines st(`to`) with st(`from`); the result goes to st(`to`). Returns whether it was done.
     pub(super) fn with_register(&mut self, operation: Binary, to: u8, from: u8) -> bool {
         match (self.get(to), self.get(from)) {
             (Some(a), Some(b)) => {
@@ -55,14 +55,14 @@ impl X87 {
         }
     }
 
-    /// The same for st(i) and st(0), which is popped.
+    /// Combines st(i) with st(0) and pops.
     pub(super) fn with_register_and_pop(&mut self, operation: Binary, to: u8) {
         if self.with_register(operation, to, 0) {
             self.pop();
         }
     }
 
-    /// st(0) from itself.
+    /// Replaces st(0).
     pub(super) fn unary(&mut self, operation: impl FnOnce(F80, Settings) -> Outcome) {
         match self.get(0) {
             Some(value) => {
@@ -77,12 +77,12 @@ impl X87 {
         }
     }
 
-    /// FCHS and FABS, which look at the sign only.
+    /// FCHS and FABS, which only change the sign.
     pub(super) fn sign(&mut self, operation: fn(F80) -> F80) {
         self.unary(|value, _| Outcome { value: operation(value), flags: Flags::NONE });
     }
 
-    /// FSCALE: st(0) from st(0) and st(1).
+    /// FSCALE: scales st(0) by st(1).
     pub(super) fn scale(&mut self) {
         self.with_register(F80::scaled, 0, 1);
     }
@@ -153,7 +153,7 @@ impl X87 {
         self.write_and_push(Outcome { value: exponent, flags: Flags::NONE }, significand);
     }
 
-    /// st(0) for an instruction that will push; the stack faults are answered here.
+    /// st(0) for an instruction that will push; handles stack faults.
     fn operand_with_room(&mut self) -> Option<F80> {
         let value = self.get(0);
         let room = self.has_room();
@@ -177,7 +177,7 @@ impl X87 {
         }
     }
 
-    /// FCOM and FUCOM: st(0) with an operand that may be an empty register, then as many pops.
+    /// FCOM and FUCOM: compares st(0) with an operand, which may be an empty register, and pops `pops` times.
     pub(super) fn compare(&mut self, operand: Option<Outcome>, quietly: bool, pops: u8) {
         let (ordering, goes_on) = match (self.get(0), operand) {
             (Some(a), Some(operand)) => {
@@ -198,7 +198,7 @@ impl X87 {
         }
     }
 
-    /// The same with st(i).
+    /// Compares st(0) with st(i).
     pub(super) fn compare_register(&mut self, i: u8, quietly: bool, pops: u8) {
         let operand = self.get(i).map(|value| Outcome { value, flags: Flags::NONE });
         self.compare(operand, quietly, pops);
@@ -243,7 +243,7 @@ impl X87 {
     }
 }
 
-/// What FPTAN pushes.
+/// The second result of FPTAN, which is pushed: 1.0, or the NaN of the tangent.
 pub(super) fn one_for_tangent(x: F80, settings: Settings) -> Option<Outcome> {
     let tangent = transcendental::tan(x, settings)?;
     let value = if tangent.value.is_nan() { tangent.value } else { F80::ONE };

@@ -1,4 +1,4 @@
-//! The constants that can be loaded. They are known to more than 64 bits and rounded as the control word says.
+//! The constants that can be loaded. They are stored with more than 64 bits and rounded according to the control word.
 
 use super::X87;
 use crate::f80::{Exact, F80, Flags, Format, Outcome};
@@ -15,7 +15,7 @@ pub(super) const LOG10_2: Exact = constant(-2, 0x9a209a84fbcff7988f8959ac0b7c917
 pub(super) const LN_2: Exact = constant(-1, 0xb17217f7d1cf79abc9e3b39803f2f6af);
 
 impl X87 {
-    /// Loads a constant. That it was rounded is not said.
+    /// Loads a constant, without reporting that it was rounded.
     pub(super) fn load_constant(&mut self, constant: Exact) {
         let rounded = constant.round(Format::EXTENDED, self.settings().rounding, Flags::ALL);
         self.push(Outcome { value: rounded.into(), flags: Flags::NONE });

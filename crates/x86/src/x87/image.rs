@@ -1,10 +1,10 @@
-//! The unit in memory: environments (FNSTENV), whole states (FNSAVE) and the newer FXSAVE image. The two formats of
-//! protected mode exist, of 16 and of 32 bits; long mode kept them for the old instructions.
+//! Memory images of the unit: environments (FNSTENV), whole states (FNSAVE) and the newer FXSAVE image. The older two
+//! exist in the 16-bit and 32-bit formats of protected mode, which long mode kept.
 
 use super::{Pointers, X87, bits};
 use crate::f80::{Class, F80, Number};
 
-/// Reads or writes fields one after the other.
+/// A field of an image.
 fn field<const N: usize>(image: &[u8], at: usize) -> [u8; N] {
     image[at..at + N].try_into().expect("the image's length was checked")
 }
@@ -35,7 +35,7 @@ impl X87 {
         self.status &= !(0x3f | bits::STACK_FAULT | bits::SUMMARY | bits::BUSY);
     }
 
-    /// The tag word: two bits for each register, that say what kind of number it holds.
+    /// The tag word: two bits per register, for the kind of number it holds.
     fn tags(&self) -> u16 {
         (0..8).fold(0, |tags, register| tags | self.tag(register) << (2 * register))
     }
@@ -55,7 +55,7 @@ impl X87 {
         self.full = (0..8).fold(0, |full, register| full | u8::from(tags >> (2 * register) & 3 != 3) << register);
     }
 
-    /// FNSTENV, 28 or 14 bytes. All exceptions are masked afterwards.
+    /// FNSTENV, 28 or 14 bytes. Masks all exceptions afterwards.
     pub(super) fn store_environment(&mut self, image: &mut [u8]) {
         let Pointers { opcode, instruction, operand } = self.pointers;
         let words = [self.control, self.status, self.tags()];
@@ -98,7 +98,7 @@ impl X87 {
         self.summarise();
     }
 
-    /// FNSAVE, 108 or 94 bytes: the environment and the stack, from its top. The unit is initialised afterwards.
+    /// FNSAVE, 108 or 94 bytes: the environment, and the stack from its top. Initialises the unit afterwards.
     pub(super) fn store_state(&mut self, image: &mut [u8]) {
         let (environment, stack) = image.split_at_mut(image.len() - 80);
         self.store_environment(environment);
@@ -118,7 +118,7 @@ impl X87 {
         }
     }
 
-    /// Writes the part of an `fxsave64` image that is this unit's: bytes 0 to 23 and 32 to 159.
+    /// Writes this unit's part of an `fxsave64` image: bytes 0 to 23 and 32 to 159.
     pub fn fxsave(&self, image: &mut [u8; 160]) {
         put(image, 0, &self.control.to_le_bytes());
         put(image, 2, &self.status.to_le_bytes());
@@ -133,7 +133,7 @@ impl X87 {
         }
     }
 
-    /// Takes that part over.
+    /// Restores this unit's part of an `fxsave64` image.
     pub fn fxrstor(&mut self, image: &[u8; 160]) {
         self.control = word(image, 0) & 0x1f3f | 0x40;
         self.status = word(image, 2);

@@ -1,17 +1,17 @@
-//! The registers as MMX sees them: eight significands by number. Using one makes all of them full, and the stack start at
-//! register 0.
+//! The MMX view of the registers: eight significands by register number. Using one marks all registers as full, and
+//! resets the top of the stack to register 0.
 
 use super::X87;
 use crate::f80::F80;
 
 impl X87 {
-    /// What every MMX instruction does to the unit.
+    /// The effect of every MMX instruction on the unit.
     pub(crate) fn enter_mmx(&mut self) {
         self.set_top(0);
         self.full = 0xff;
     }
 
-    /// EMMS: all registers are empty.
+    /// EMMS: marks all registers as empty.
     pub(crate) fn leave_mmx(&mut self) {
         self.set_top(0);
         self.full = 0;

@@ -1,11 +1,11 @@
 //! The x87 floating-point unit: a stack of eight 80-bit registers with a control and a status word.
 //!
-//! [`operation`] gives for an instruction the function that does it, and its kind says what the interpreter brings and
-//! takes: it loads memory operands (2 to 10 bytes in a `u128`, or an environment), and stores results; if memory stops a
-//! store, the interpreter takes the unit's state back.
+//! [`operation`] returns the function of an instruction; its kind says what the interpreter must do. The interpreter
+//! loads memory operands (2 to 10 bytes in a `u128`, or an environment), and stores results. If memory stops a store,
+//! the interpreter restores the unit's previous state.
 //!
-//! Exceptions that are not masked are kept pending, as the hardware does: the next instruction that waits delivers them.
-//! Left out: the addresses of the last instruction and operand, which stay what an environment loaded or zero.
+//! Unmasked exceptions are kept pending, as in the hardware: the next waiting instruction delivers them. Left out: the
+//! addresses of the last instruction and operand, which are zero or the values that an environment loaded.
 
 mod arith;
 mod constants;
@@ -28,14 +28,14 @@ pub struct X87 {
     pub control: u16,
     /// Exceptions, condition codes, and the top of the stack.
     pub status: u16,
-    /// By their number, not by their place in the stack.
+    /// By register number, not by stack position.
     registers: [F80; 8],
-    /// A bit for each register that holds something.
+    /// A bit for each non-empty register.
     full: u8,
     pointers: Pointers,
 }
 
-/// What environments hold besides: the last instruction's opcode, its address and its operand's.
+/// Further contents of environments: the last instruction's opcode, its address and its operand's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Pointers {
     opcode: u16,
@@ -52,22 +52,22 @@ impl Default for X87 {
 
 /// Bits of the status word.
 mod bits {
-    /// The stack over- or underflowed.
+    /// A stack overflow or underflow.
     pub const STACK_FAULT: u16 = 1 << 6;
-    /// An exception that is not masked is pending.
+    /// An unmasked exception is pending.
     pub const SUMMARY: u16 = 1 << 7;
     pub const C0: u16 = 1 << 8;
     pub const C1: u16 = 1 << 9;
     pub const C2: u16 = 1 << 10;
     pub const C3: u16 = 1 << 14;
-    /// Once: the unit works. Now: as SUMMARY.
+    /// Originally: the unit is busy. Now a copy of SUMMARY.
     pub const BUSY: u16 = 1 << 15;
     pub const TOP: u16 = 7 << 11;
     pub const CONDITIONS: u16 = C0 | C1 | C2 | C3;
 }
 
 impl X87 {
-    /// Whether an unmasked exception waits to be delivered by the next instruction that looks for it.
+    /// Whether an unmasked exception is pending, to be delivered by the next waiting instruction.
     pub fn pending(&self) -> bool {
         self.status & bits::SUMMARY != 0
     }

@@ -1,4 +1,4 @@
-//! Which function does which instruction.
+//! The function of each x87 instruction.
 
 use super::X87;
 use super::arith::{minus_reversed, one_for_tangent, over_reversed};
@@ -7,25 +7,25 @@ use crate::f80::{F80, Flags, Outcome, Rounding, transcendental as t};
 use Operation::{Compare, Load, LoadImage, Move, Stack, StatusToAx, Store, StoreImage};
 use iced_x86::Code as C;
 
-/// What an instruction does with its operands. `i` is the number of the register st(i) that the instruction names
-/// besides st(0) (or the only one that it names), 0 if there is none.
+/// The operation of an instruction. `i` is the number of the register st(i) that the instruction names besides st(0)
+/// (or the only one that it names), 0 if there is none.
 #[derive(Clone, Copy)]
 pub enum Operation {
-    /// On the stack alone: `f(x87, i)`.
+    /// Stack only: `f(x87, i)`.
     Stack(fn(&mut X87, u8)),
-    /// From memory: `f(x87, bytes)`, the operand's bytes zero-extended.
+    /// Loads from memory: `f(x87, bytes)`, the operand's bytes zero-extended.
     Load(fn(&mut X87, u128)),
-    /// To memory: the operand's bytes, or nothing when an exception that is not masked keeps memory as it is.
+    /// Stores to memory: returns the operand's bytes; none if an unmasked exception suppresses the store.
     Store(fn(&mut X87) -> Option<u128>),
-    /// To the flags: ZF, PF and CF at their places in RFLAGS, the others become zero: `f(x87, i)`.
+    /// Sets flags: ZF, PF and CF at their RFLAGS positions, the others become zero: `f(x87, i)`.
     Compare(fn(&mut X87, u8) -> u64),
-    /// `fcmovcc`: `f(x87, i, condition)`; whether the condition holds, the interpreter asks the flags.
+    /// `fcmovcc`: `f(x87, i, condition)`; the interpreter evaluates the condition.
     Move(fn(&mut X87, u8, bool)),
     /// `fnstsw ax`.
     StatusToAx,
-    /// An environment or a state from memory (28, 108 bytes).
+    /// Loads an environment or a state (28, 108 bytes).
     LoadImage { bytes: u8, run: fn(&mut X87, &[u8]) },
-    /// An environment or a state to memory.
+    /// Stores an environment or a state.
     StoreImage { bytes: u8, run: fn(&mut X87, &mut [u8]) },
 }
 
@@ -53,8 +53,8 @@ fn extended(bytes: u128) -> F80 {
     F80 { significand: bytes as u64, sign_exponent: (bytes >> 64) as u16 }
 }
 
-/// The function of an instruction, or none if it is not one of this unit. The second of the pair says whether it first
-/// delivers a pending exception.
+/// The operation of an instruction, and whether it first delivers a pending exception; none if it is not an x87
+/// instruction.
 pub fn operation(code: C) -> Option<(Operation, bool)> {
     if let Some(operation) = control(code) {
         return Some((operation, false));
@@ -63,7 +63,7 @@ pub fn operation(code: C) -> Option<(Operation, bool)> {
     Some((operation, true))
 }
 
-/// Instructions that do not care about pending exceptions.
+/// Instructions that ignore pending exceptions.
 fn control(code: C) -> Option<Operation> {
     Some(match code {
         C::Fninit => Stack(|x, _| x.initialise()),
@@ -75,13 +75,13 @@ fn control(code: C) -> Option<Operation> {
         C::Fnstenv_m28byte => StoreImage { bytes: 28, run: X87::store_environment },
         C::Fnsave_m94byte => StoreImage { bytes: 94, run: X87::store_state },
         C::Fnsave_m108byte => StoreImage { bytes: 108, run: X87::store_state },
-        // Of the 8087 and the 80287; they do nothing today.
+        // Instructions of the 8087 and the 80287 that have no effect today.
         C::Fneni | C::Fndisi | C::Fnsetpm => Stack(|_, _| ()),
         _ => return None,
     })
 }
 
-/// Instructions on the unit's own state that deliver pending exceptions first.
+/// Control instructions that first deliver pending exceptions.
 fn waiting_control(code: C) -> Option<Operation> {
     Some(match code {
         C::Wait | C::Fnop => Stack(|_, _| ()),

@@ -1,11 +1,11 @@
-//! Registers by their place in the stack, and what every instruction does with exceptions: note them, and go on only if
-//! they are masked.
+//! Registers by stack position, and the common handling of exceptions: an instruction records them, and continues only
+//! if they are masked.
 
 use super::{X87, bits};
 use crate::f80::{F80, Flags, Outcome, Settings};
 
 impl X87 {
-    /// What the control word says to arithmetic.
+    /// The settings of the control word for arithmetic.
     pub(super) fn settings(&self) -> Settings {
         Settings::from_control(self.control)
     }
@@ -23,7 +23,7 @@ impl X87 {
         usize::from((self.top() + i) & 7)
     }
 
-    /// st(i), unless it is empty.
+    /// st(i); none if it is empty.
     pub(super) fn get(&self, i: u8) -> Option<F80> {
         let register = self.register(i);
         (self.full >> register & 1 != 0).then(|| self.registers[register])
@@ -45,19 +45,19 @@ impl X87 {
         self.set_top(self.top() + 1);
     }
 
-    /// FFREE, which clears C1 too.
+    /// FFREE, which also clears C1.
     pub(super) fn free_clearly(&mut self, i: u8) {
         self.clear(bits::C1);
         self.free(i);
     }
 
-    /// Pushes on a stack that has been seen to have room, or over what lies there.
+    /// Pushes without a check for room; overwrites the register.
     pub(super) fn push_over(&mut self, value: F80) {
         self.set_top(self.top() + 7);
         self.set(0, value);
     }
 
-    /// Turns the stack without changing what lies in registers.
+    /// Rotates the stack without changing registers.
     pub(super) fn rotate(&mut self, by: u8) {
         self.clear(bits::C1);
         self.set_top(self.top() + by);
@@ -78,7 +78,7 @@ impl X87 {
         self.status = self.status & !bits::CONDITIONS | conditions;
     }
 
-    /// Makes the summary bits say whether an exception that is not masked is pending.
+    /// Updates the summary bits: whether an unmasked exception is pending.
     pub(super) fn summarise(&mut self) {
         self.status &= !(bits::SUMMARY | bits::BUSY);
         if self.status & !self.control & 0x3f != 0 {
@@ -86,8 +86,8 @@ impl X87 {
         }
     }
 
-    /// Notes exceptions, and in C1 whether the result was rounded up. Says whether the instruction may go on: not if an
-    /// exception that is found before computing is not masked; what else was found then has not happened.
+    /// Records exceptions, and in C1 whether the result was rounded up. Returns whether the instruction continues: not
+    /// if an unmasked exception is detected before the computation; the exceptions of the result are then not recorded.
     #[must_use]
     pub(super) fn raise(&mut self, flags: Flags) -> bool {
         let unmasked = flags & !self.settings().masked;
@@ -102,7 +102,7 @@ impl X87 {
         !stopped
     }
 
-    /// The same for instructions that have nothing to say in C1.
+    /// Variant of `raise` that keeps C1.
     #[must_use]
     pub(super) fn raise_keeping_c1(&mut self, flags: Flags) -> bool {
         let c1 = self.status & bits::C1;
@@ -111,7 +111,7 @@ impl X87 {
         goes_on
     }
 
-    /// An operand is an empty register. Says whether to go on with the indefinite value.
+    /// Handles an empty operand register. Returns whether to continue with the indefinite value.
     #[must_use]
     pub(super) fn underflowed(&mut self) -> bool {
         let goes_on = self.raise(Flags::INVALID);
@@ -119,7 +119,7 @@ impl X87 {
         goes_on
     }
 
-    /// There is no room to push. Says whether to go on with the indefinite value.
+    /// Handles a push without room. Returns whether to continue with the indefinite value.
     #[must_use]
     pub(super) fn overflowed(&mut self) -> bool {
         let goes_on = self.raise(Flags::INVALID);
@@ -127,7 +127,7 @@ impl X87 {
         goes_on
     }
 
-    /// Puts a result into st(i). Says whether it went there.
+    /// Writes a result to st(i). Returns whether it was written.
     pub(super) fn write(&mut self, i: u8, outcome: Outcome) -> bool {
         let goes_on = self.raise(outcome.flags);
         if goes_on {
@@ -136,14 +136,14 @@ impl X87 {
         goes_on
     }
 
-    /// Pushes what an instruction loads.
+    /// Pushes a loaded value.
     pub(super) fn push(&mut self, outcome: Outcome) {
         if !self.has_room() {
             if self.overflowed() {
                 self.push_over(F80::INDEFINITE);
             }
         } else if self.raise(outcome.flags) || !outcome.flags.has(Flags::INVALID) {
-            // A denormal is loaded even if that is an exception.
+            // A denormal is loaded even if that raises an unmasked exception.
             self.push_over(outcome.value);
         }
     }

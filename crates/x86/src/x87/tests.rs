@@ -1,4 +1,4 @@
-//! The stack machine, instruction by instruction; numbers themselves are checked elsewhere.
+//! Tests of the stack, instruction by instruction; numeric results are tested elsewhere.
 
 use super::*;
 use iced_x86::Code;

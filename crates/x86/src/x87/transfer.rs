@@ -1,4 +1,4 @@
-//! Loads, stores, and moves on the stack. A store that an exception forbids leaves both memory and the stack alone.
+//! Loads, stores, and moves on the stack. A store suppressed by an exception leaves memory and the stack unchanged.
 
 use super::{X87, bits};
 use crate::f80::{Class, F80, Flags, Outcome, Rounding};
@@ -13,7 +13,7 @@ impl X87 {
         self.push(outcome);
     }
 
-    /// FLD m80fp, FILD, FBLD: nothing can be wrong with them.
+    /// FLD m80fp, FILD, FBLD: they raise no numeric exceptions.
     pub(super) fn load_exact(&mut self, value: F80) {
         self.push(Outcome { value, flags: Flags::NONE });
     }
@@ -50,7 +50,7 @@ impl X87 {
         }
     }
 
-    /// FSTPNCE, an old alias of FSTP for which an empty st(0) is no exception.
+    /// FSTPNCE, an old alias of FSTP for which an empty st(0) is not an exception.
     pub(super) fn store_register_unchecked(&mut self, i: u8) {
         self.clear(bits::C1);
         if let Some(value) = self.get(0) {
@@ -59,14 +59,15 @@ impl X87 {
         self.pop();
     }
 
-    /// What a store of st(0) writes: `convert` gives bytes and exceptions, for an empty register of the indefinite value.
+    /// The bytes that a store of st(0) writes. `convert` returns bytes and exceptions; an empty register is stored as
+    /// the indefinite value.
     fn store(&mut self, pop: bool, convert: impl Fn(F80, &X87) -> (u128, Flags)) -> Option<u128> {
         let bytes = match self.get(0) {
             Some(value) => {
                 let (bytes, flags) = convert(value, self);
                 let withheld = flags & !self.settings().masked & (Flags::OVERFLOW | Flags::UNDERFLOW);
                 if withheld != Flags::NONE {
-                    // Nothing was rounded then.
+                    // The store is suppressed, so nothing was rounded.
                     let _ = self.raise(withheld);
                     return None;
                 }

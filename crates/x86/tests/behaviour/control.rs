@@ -1,7 +1,7 @@
 use crate::machine::{CODE, machine};
 use x86::{Exception, Exit, Fault, Reg};
 
-/// Counts rax up to ten, then halts: 4 instructions a round, 3 at the end.
+/// Counts rax up to ten, then halts: 4 instructions per iteration, 3 at the end.
 const COUNT: [u8; 12] = [
     0x48, 0x83, 0xf8, 0x0a, // 1: cmp rax, 10
     0x7d, 0x05, // jge 2f
@@ -68,7 +68,7 @@ fn a_store_into_its_own_block_changes_what_is_executed_next() {
         0xb8, 0x01, 0x00, 0x00, 0x00, // mov eax, 1: its operand is written to
         0xf4, // hlt
     ];
-    // Whether in one block or one by one.
+    // Executed as one block, and instruction by instruction.
     for budget in [1_000_000, 1] {
         let mut m = machine(&code);
         while m.run_for(budget) == Exit::Limit {}

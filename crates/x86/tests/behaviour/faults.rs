@@ -1,7 +1,7 @@
 use crate::machine::{CODE, DATA, END, Machine, machine};
 use x86::{Access, Exception, Exit, Fault, Reg};
 
-/// Runs one instruction that faults, and checks that nothing else happened.
+/// Runs one instruction that faults, and checks that it had no effect.
 fn fault_of(m: &mut Machine) -> Fault {
     let before = format!("{:?}", m.cpu.gpr);
     let (flags, memory) = (m.cpu.flags.get(), m.memory.bytes().to_vec());
@@ -75,7 +75,7 @@ fn a_fault_in_the_middle_of_a_block_leaves_what_came_before() {
     let fault = Fault::Page { address: 0x9000, access: Access::Write, present: false };
     assert_eq!(m.run(), Exit::Fault(Exception { rip: CODE + 5, fault }));
     assert_eq!((m.cpu.gpr[Reg::Rax], m.cpu.instructions), (5, 1));
-    // Repaired, it goes on.
+    // After the fault is repaired, it continues.
     m.cpu.gpr[Reg::Rdi] = DATA;
     assert_eq!(m.run_for(2), Exit::Limit);
     assert_eq!((m.word(DATA), m.cpu.gpr[Reg::Rax], m.cpu.instructions), (1, 6, 3));

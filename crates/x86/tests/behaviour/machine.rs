@@ -1,10 +1,10 @@
-//! A CPU with some memory and a program.
+//! A CPU with memory and a program.
 
 use x86::{Blocks, Cpu, Exit, Flat, Memory, Reg, Size};
 
-/// Where the program is.
+/// The address of the program.
 pub const CODE: u64 = 0x1000;
-/// Where its data may be.
+/// The address of its data.
 pub const DATA: u64 = 0x2000;
 /// The end of memory, and of its last page.
 pub const END: u64 = 0x4000;
@@ -15,7 +15,7 @@ pub struct Machine {
     pub blocks: Blocks<Flat>,
 }
 
-/// A machine that is about to run a program.
+/// A machine that is ready to run a program.
 pub fn machine(code: &[u8]) -> Machine {
     let mut memory = Flat::new(CODE, (END - CODE) as usize);
     memory.bytes()[..code.len()].copy_from_slice(code);

@@ -1,6 +1,6 @@
-//! How the CPU behaves around its instructions: faults that leave nothing behind, budgets, blocks and changed code, string
-//! instructions in parts, what a timing model is told. What instructions compute is compared with the host's processor in
-//! `tests/native`.
+//! The CPU's behaviour around instructions: faults without side effects, budgets, blocks and changed code, string
+//! instructions in parts, traces for a timing model. The results of instructions are compared with the host's processor
+//! in `tests/native`.
 
 mod control;
 mod data;

@@ -24,7 +24,7 @@ fn the_time_stamp_counts_instructions_from_where_the_driver_says() {
         0x90, // nop
         0x0f, 0x31, // rdtsc
     ];
-    // Whether in one block or one by one.
+    // Executed as one block, and instruction by instruction.
     for budget in [5, 1] {
         let mut m = machine(&code);
         m.cpu.tsc_offset = 1000;
@@ -90,7 +90,7 @@ fn a_program_can_tell_the_processor_by_the_id_flag() {
         0x9c, // pushfq
     ]);
     let rsp = m.cpu.gpr[Reg::Rsp];
-    // ID, and the trap flag and I/O level that a program can't set.
+    // ID, and the trap flag and I/O privilege level, which a program can't set.
     m.put(rsp, &(1u64 << 21 | 1 << 12 | 0x44).to_le_bytes());
     m.run_for(2);
     assert_eq!(m.word(rsp), 1 << 21 | 0x246);

@@ -84,7 +84,7 @@ fn order_and_branches_are_known_before_an_instruction_runs() {
     assert_eq!(multiply.count(|work| work == Work::Compute(Class::Multiply)), 1);
 }
 
-/// Adds up four words at rdi, stores the sum behind them, and calls.
+/// Adds up four words at rdi and stores the sum after them.
 const SUM: [u8; 21] = [
     0x31, 0xc0, // xor eax, eax
     0xb9, 0x04, 0x00, 0x00, 0x00, // mov ecx, 4
@@ -145,10 +145,10 @@ fn what_faults_does_not_retire() {
     assert!(matches!(exit, Err(Exit::Fault(_))), "{exit:?}");
 }
 
-/// Outlines of a compiled program's instructions, one after the other.
+/// The outlines of a compiled program's instructions, in order.
 fn outlines(elf: &[u8]) -> Vec<Outline> {
     let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().expect("eight bytes"));
-    // The program header of the code: the one that may be executed.
+    // The program header of the code: the executable one.
     let header = (0..).map(|i| word(32) as usize + 56 * i).find(|at| elf[at + 4] & 1 != 0).expect("there is code");
     let (offset, size) = (word(header + 8) as usize, word(header + 32) as usize);
     let mut memory = Flat::new(CODE, size);

@@ -1,4 +1,4 @@
-//! A program that runs step by step, traced, ends where it ends when it runs from blocks.
+//! A traced single-stepped run ends in the same state as a run from blocks.
 
 use x86::trace::Recorder;
 use x86::{Blocks, Cpu, Exit, Flat, Reg};
@@ -7,7 +7,7 @@ const BASE: u64 = 0x40_0000;
 const BYTES: usize = 16 << 20;
 const INSTRUCTIONS: u64 = 150_000;
 
-/// A static program in memory, about to start.
+/// Loads a static program, ready to start.
 fn load(elf: &[u8]) -> (Cpu, Flat) {
     let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().expect("eight bytes"));
     let mut memory = Flat::new(BASE, BYTES);

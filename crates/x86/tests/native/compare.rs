@@ -1,4 +1,4 @@
-//! What must be the same, and how a difference is told.
+//! What must be equal, and how differences are reported.
 
 use crate::generate::{Step, stores_image};
 use crate::instructions::Family;
@@ -10,12 +10,12 @@ use std::ops::Range;
 const REGISTERS: [&str; 16] =
     ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
 
-/// Everything that differs, a line each; nothing if all is well.
+/// All differences, one per line.
 pub fn differences(steps: &[Step], host: &(State, End), emulator: &(State, End)) -> Vec<String> {
     let mut lines = Lines(Vec::new());
     lines.add("end", normal(steps, host.1), normal(steps, emulator.1), |end| format!("{end:x?}"));
     let undefined = if host.1 == End::Finished { undefined_flags(steps) } else { ever_undefined_flags(steps) };
-    // A store from an mm register that faults may have turned the x87 stack already.
+    // A store from an mm register that faults may already have reset the top of the x87 stack.
     let half_mmx = matches!(host.1, End::Fault { vector: 12..=14, .. })
         && steps.iter().any(|step| Family::Mmx.has(step.instruction.code()));
     let (host, emulator) = (&host.0, &emulator.0);
@@ -63,8 +63,8 @@ impl Lines {
     }
 }
 
-/// Faults as both can tell them: whether pages that a program may not use are present is the host kernel's affair, and of
-/// the bytes that `maskmovdqu` stores, processors name one of their choice.
+/// Normalises faults. Whether pages outside the program are present depends on the host kernel, and for `maskmovdqu`
+/// processors differ in which byte they report.
 fn normal(steps: &[Step], end: End) -> End {
     let End::Fault { vector: 14, code, address, rip } = end else { return end };
     let masked =
@@ -82,7 +82,7 @@ pub fn xmm(state: &State, i: usize) -> u128 {
     u128::from_le_bytes(state.fx[160 + 16 * i..][..16].try_into().expect("sixteen bytes"))
 }
 
-/// The bits of RFLAGS that iced's bits stand for.
+/// Converts iced's flag bits to RFLAGS bits.
 fn rflags(bits: u32) -> u32 {
     let pairs = [
         (RflagsBits::CF, 0),
@@ -102,8 +102,8 @@ fn flags(flags: u64) -> String {
     format!("[{}]", set.join(" "))
 }
 
-/// Scratch bytes that hold what the emulator does not keep: addresses of the last x87 instruction and operand, reserved
-/// bytes, and registers that are empty.
+/// Scratch bytes that are not compared, since the emulator does not model them: addresses of the last x87 instruction
+/// and operand, reserved bytes, and empty registers.
 fn ignored(steps: &[Step]) -> Vec<Range<usize>> {
     let at = (IMAGE - SCRATCH) as usize;
     let images = steps.iter().filter(|step| stores_image(&step.instruction));

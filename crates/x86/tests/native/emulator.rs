@@ -1,9 +1,9 @@
-//! A sequence in the emulator: from blocks, as programs run, or step by step, as a timing model runs them.
+//! Runs a sequence in the emulator: from blocks, as programs run, or step by step, as a timing model does.
 
 use crate::state::{CODE, CODE_BYTES, EXIT_POINTER, End, SCRATCH, SCRATCH_BYTES, State};
 use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop};
 
-/// Where the last jump goes: no code is there, so that the emulator stops.
+/// The target of the last jump: there is no code, so the emulator stops.
 const EXIT: u64 = 0x1680_0000;
 
 pub struct Emulator {
@@ -19,7 +19,7 @@ pub enum Way {
     Steps,
 }
 
-/// More than any sequence has.
+/// An instruction limit above the length of any sequence.
 const LIMIT: u64 = 1_000_000;
 
 struct Bytes {
@@ -93,13 +93,13 @@ impl Bytes {
         self.version += 1;
     }
 
-    /// So many bytes of code as data.
+    /// Bytes of the code, read as data.
     fn code_at(&self, address: u64, bytes: u64) -> Option<&[u8]> {
         let at = address.checked_sub(CODE)? as usize;
         self.code.get(at..at.checked_add(bytes as usize)?)
     }
 
-    /// The range of `bytes` scratch bytes at `address`, or the fault at the first byte that is not there.
+    /// The range of `bytes` scratch bytes at `address`, or a fault at the first byte outside.
     fn range(&self, address: u64, bytes: u64, access: Access) -> Result<std::ops::Range<usize>, Stop> {
         let outside = |address: u64| address.wrapping_sub(SCRATCH) >= SCRATCH_BYTES as u64;
         match (0..bytes).map(|i| address.wrapping_add(i)).find(|&address| outside(address)) {

@@ -1,5 +1,5 @@
-//! Sequences of instructions. Operands are chosen by their kind; memory operands lie in the scratch bytes (but for a few wild
-//! ones), branches go forward, and what an instruction needs in registers to be interesting is put there first.
+//! Generates sequences of instructions. Operands are chosen by kind. Memory operands are in the scratch bytes (except
+//! for a few invalid ones), branches go forward, and registers are set up so that instructions have interesting inputs.
 
 use super::instructions::Family;
 use super::operands::choose_operand;
@@ -12,16 +12,16 @@ use iced_x86::{
     OpCodeOperandKind, OpKind, Register,
 };
 
-/// An instruction, and what makes it worth executing: it stays in front of it.
+/// An instruction, preceded by the instructions that set up its inputs.
 #[derive(Clone)]
 pub struct Step {
     pub setup: Vec<Instruction>,
     pub instruction: Instruction,
-    /// Branches go to a later step. Those through a register or the stack get its address by the first of `setup`.
+    /// Branches go to a later step. Indirect ones get its address from the first instruction of `setup`.
     pub target: Option<usize>,
 }
 
-/// The instructions of the families in use.
+/// The instructions of the selected families.
 pub struct Catalogue {
     codes: Vec<Vec<Code>>,
 }
@@ -57,7 +57,7 @@ impl Catalogue {
     }
 }
 
-/// The machine code of a sequence, with the jump at its end.
+/// The machine code of a sequence, with the final jump.
 pub fn encode(steps: &[Step]) -> Option<Vec<u8>> {
     let place = |step: usize| PRETENDED + 64 * step as u64;
     let mut instructions: Vec<Instruction> = Vec::new();
@@ -86,7 +86,7 @@ pub fn encode(steps: &[Step]) -> Option<Vec<u8>> {
     BlockEncoder::encode(64, block, BlockEncoderOptions::NONE).ok().map(|result| result.code_buffer)
 }
 
-/// One instruction, or nothing if the chosen operands do not go together.
+/// Generates one instruction; none if the chosen operands can't be combined.
 fn step(code: Code, random: &mut Random, at: usize) -> Option<Step> {
     let info = code.op_code();
     let mut instruction = Instruction::default();
@@ -114,7 +114,7 @@ fn step(code: Code, random: &mut Random, at: usize) -> Option<Step> {
     if is_undefined(&instruction) {
         return None;
     }
-    // Does it exist like this? (AH does not go with a REX prefix.)
+    // Check that it can be encoded (AH can't be combined with a REX prefix).
     Encoder::new(64).encode(&instruction, CODE).ok()?;
     let setup = setup(&mut instruction, random);
     if is_indirect(&instruction) {
@@ -123,7 +123,7 @@ fn step(code: Code, random: &mut Random, at: usize) -> Option<Step> {
     Some(Step { setup, instruction, target })
 }
 
-/// Operands for which the result is undefined.
+/// Whether the result is undefined for these operands.
 fn is_undefined(instruction: &Instruction) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Shld | Mnemonic::Shrd => {
@@ -135,18 +135,18 @@ fn is_undefined(instruction: &Instruction) -> bool {
     }
 }
 
-/// Whether the instruction stores an image with addresses of code in it.
+/// Whether the instruction stores an image that contains code addresses.
 pub fn stores_image(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Fnstenv | Mnemonic::Fnsave | Mnemonic::Fxsave | Mnemonic::Fxsave64)
 }
 
-/// Whether the instruction goes where a register or the stack says.
+/// Whether the instruction is an indirect branch.
 fn is_indirect(instruction: &Instruction) -> bool {
     matches!(instruction.code(), Code::Jmp_rm64 | Code::Call_rm64 | Code::Retnq | Code::Retnq_imm16)
 }
 
-/// What makes an instruction worth executing: pointers and counts of string instructions, small bit offsets, dividends
-/// that do not overflow, flags that a program may set, the address to which it jumps.
+/// Sets up the inputs of an instruction: pointers and counts of string instructions, small bit offsets, dividends
+/// without overflow, flags that a program may set, the target of a jump.
 fn setup(instruction: &mut Instruction, random: &mut Random) -> Vec<Instruction> {
     let mut setup = Vec::new();
     let mut set = |register: Register, value: u64| {

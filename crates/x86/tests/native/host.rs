@@ -1,19 +1,20 @@
-//! A sequence on the host's processor.
+//! Runs a sequence on the host's processor.
 //!
-//! Code and registers lie at fixed addresses below 2 GiB, so that entry and exit need no register of their own: entry
-//! loads every register from the block at `BLOCK`, a sequence ends with a jump through a pointer in it, and exit stores every
-//! register back. A fault arrives as a signal, whose handler takes the registers from the signal frame and goes on at the
-//! exit.
+//! Code and registers are at fixed addresses below 2 GiB, so that entry and exit need no register of their own. The
+//! entry code loads every register from the block at `BLOCK`. A sequence ends with a jump through a pointer in it, and
+//! the exit code stores every register back. A fault arrives as a signal, whose handler saves the registers from the
+//! signal frame and continues at the exit.
 
 use crate::state::{CODE, CODE_BYTES, End, SCRATCH, SCRATCH_BYTES, State};
 use std::arch::asm;
 use std::sync::{Mutex, MutexGuard};
 
-/// Registers: general ones, flags, and from 512 on the image that `fxsave64` stores; the host's own from 1024 on.
+/// The register block: general registers, flags, and from 512 on an `fxsave64` image; the host's own registers from
+/// 1024 on.
 const BLOCK: u64 = 0x1468_0000;
 const BLOCK_BYTES: usize = 0x1000;
 const FLAGS: usize = 128;
-/// Where a sequence starts, and where one that faulted goes on.
+/// The start address of a sequence, and the address at which one that faulted continues.
 const START: usize = 152;
 const FAULT_EXIT: usize = 160;
 /// Vector, error code, address and rip of a fault; the vector is `NO_FAULT` if there was none.
@@ -21,7 +22,7 @@ const FAULT: usize = 168;
 const NO_FAULT: u64 = u64::MAX;
 const GUEST_FX: usize = 512;
 
-/// The host's processor, one user at a time.
+/// The host's processor, for one user at a time.
 pub struct Host {
     _turn: MutexGuard<'static, ()>,
     _signal_stack: Vec<u8>,
@@ -43,8 +44,8 @@ impl Host {
         });
         let mut signal_stack = vec![0; 256 * 1024];
         let stack = libc::stack_t { ss_sp: signal_stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: signal_stack.len() };
-        // SAFETY: the stack stays allocated and unused by others as long as this `Host`; it belongs to this thread, which
-        // alone runs sequences while it holds the turn.
+        // SAFETY: the stack stays allocated and otherwise unused as long as this `Host`; it belongs to this thread, the
+        // only one that runs sequences while it holds the turn.
         assert_eq!(unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) }, 0, "sigaltstack");
         Host { _turn: turn, _signal_stack: signal_stack }
     }
@@ -52,7 +53,7 @@ impl Host {
     pub fn run(&mut self, code: &[u8], start: &State) -> (State, End) {
         assert!(code.len() <= CODE_BYTES, "a sequence has a few hundred bytes");
         // SAFETY: the three regions were mapped by `new` with these lengths, no Rust object lives in them, and `self`
-        // holds the turn, so nobody else uses them. The code was generated to stay in the scratch bytes or to fault.
+        // holds the turn, so no other thread uses them. The code was generated to stay in the scratch bytes or to fault.
         unsafe {
             protect(CODE, CODE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
             std::ptr::write_bytes(CODE as *mut u8, 0, CODE_BYTES);
@@ -80,9 +81,9 @@ fn word(offset: usize) -> *mut u64 {
     (BLOCK as usize + offset) as *mut u64
 }
 
-/// How the sequence just run ended.
+/// How the last sequence ended.
 fn reason() -> End {
-    // SAFETY: the block is mapped, and nobody writes it now.
+    // SAFETY: the block is mapped, and no sequence is running that writes it.
     let [vector, code, address, rip] = unsafe { word(FAULT).cast::<[u64; 4]>().read() };
     if vector == NO_FAULT {
         return End::Finished;
@@ -118,7 +119,7 @@ fn catch(signal: i32) {
     }
 }
 
-/// The signal frame's number of each general register, in the order of machine code.
+/// The index in the signal frame of each general register, in machine-code order.
 const FRAME: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
@@ -138,21 +139,21 @@ const FRAME: [i32; 16] = [
     libc::REG_R15,
 ];
 
-/// Takes the registers of a sequence that faulted, and goes on at the exit.
+/// Saves the registers of a sequence that faulted, and continues at the exit.
 extern "C" fn caught(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid `ucontext_t`. Nothing here allocates or takes a lock.
     unsafe {
         let context = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
         let rip = context.gregs[libc::REG_RIP as usize] as u64;
         if !(CODE..CODE + CODE_BYTES as u64).contains(&rip) {
-            // Not a sequence's: die of it as everybody else would.
+            // Not a fault of a sequence: let the default action end the process.
             libc::signal(signal, libc::SIG_DFL);
             return;
         }
         for (i, register) in FRAME.iter().enumerate() {
             word(8 * i).write(context.gregs[*register as usize] as u64);
         }
-        // The resume flag is the kernel's doing.
+        // The resume flag was set by the kernel.
         word(FLAGS).write(context.gregs[libc::REG_EFL as usize] as u64 & !(1 << 16));
         std::ptr::copy_nonoverlapping(context.fpregs.cast::<u8>(), (BLOCK as *mut u8).add(GUEST_FX), 512);
         word(FAULT).write(context.gregs[libc::REG_TRAPNO as usize] as u64);

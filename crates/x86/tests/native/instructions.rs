@@ -1,5 +1,5 @@
-//! Which instructions are generated: all that a user's program can execute and the emulator promises, less those whose
-//! outcome depends on more than a [`State`](crate::state::State).
+//! The generated instructions: all that a user program can execute and the emulator implements, except those whose
+//! result depends on more than a [`State`](crate::state::State).
 
 use iced_x86::{Code, CpuidFeature, EncodingKind, Mnemonic, OpCodeOperandKind};
 
@@ -27,7 +27,7 @@ impl Family {
         Code::values().filter(|&code| self.has(code) && is_generated(code)).collect()
     }
 
-    /// Whether the family has an instruction, generated or not.
+    /// Whether an instruction belongs to the family, generated or not.
     pub fn has(self, code: Code) -> bool {
         use CpuidFeature as F;
         let features = code.cpuid_features();
@@ -70,7 +70,7 @@ fn has_mm(code: Code) -> bool {
     code.op_code().op_kinds().iter().any(|kind| matches!(kind, K::mm_reg | K::mm_rm | K::mm_or_mem))
 }
 
-/// Transcendental functions have a comparison of their own, within a unit in the last place.
+/// Transcendental functions are compared separately, within one unit in the last place.
 pub const TRANSCENDENTAL: [Mnemonic; 8] = [
     Mnemonic::Fsin,
     Mnemonic::Fcos,
@@ -101,7 +101,8 @@ fn is_generated(code: Code) -> bool {
         return false;
     }
     let excluded = match code.mnemonic() {
-        // The world outside: ports, interrupts, system calls, time, the processor's identity, its tables.
+        // Instructions that depend on the environment: ports, interrupts, system calls, time, the processor's identity,
+        // its tables.
         M::In | M::Out | M::Insb | M::Insw | M::Insd | M::Outsb | M::Outsw | M::Outsd => true,
         M::Int | M::Int1 | M::Int3 | M::Into | M::Iret | M::Iretd | M::Iretq | M::Syscall | M::Sysenter => true,
         M::Hlt | M::Cli | M::Sti | M::Cpuid | M::Rdtsc | M::Rdpmc | M::Sysret | M::Sysexit => true,
@@ -117,7 +118,8 @@ fn is_generated(code: Code) -> bool {
         | M::Lfs
         | M::Lgs
         | M::Lss => true,
-        // Out of the sequence. Near jumps go to a later instruction, calls too; what they leave on the stack is compared.
+        // Branches out of the sequence. Near jumps and calls go to a later instruction; what calls leave on the stack
+        // is compared.
         M::Ret => !matches!(code, Code::Retnq | Code::Retnq_imm16),
         M::Retf => true,
         M::Jmp | M::Call => {
@@ -125,20 +127,20 @@ fn is_generated(code: Code) -> bool {
                 operands.iter().all(|kind| matches!(kind, OpCodeOperandKind::br64_1 | OpCodeOperandKind::br64_4));
             !direct && !matches!(code, Code::Jmp_rm64 | Code::Call_rm64)
         }
-        // Undefined by name.
+        // Undefined by definition.
         M::Ud0 | M::Ud1 | M::Ud2 => true,
-        // Some are another instruction on some processors.
+        // Some are different instructions on some processors.
         M::Reservednop => true,
-        // Needs an alignment of memory operands that the hardware checks in ways of its own.
+        // Need an alignment of memory operands that hardware checks in its own ways.
         M::Monitor | M::Mwait => true,
-        // Of the 8087 and 80287, with a wait in front.
+        // Instructions of the 8087 and 80287, preceded by a wait.
         M::Feni | M::Fdisi | M::Fsetpm | M::Frstpm => true,
-        // With a wait in front, as two instructions: the second alone is here.
+        // Preceded by a wait, so two instructions; the second alone is generated.
         M::Fstenv | M::Fstcw | M::Fclex | M::Finit | M::Fsave | M::Fstsw | M::Fstdw | M::Fstsg => true,
         M::Fnstdw | M::Fnstsg | M::Ftstp | M::Frint2 | M::Frichop | M::Frinear => true,
-        // The result for counts beyond the operand's width is undefined.
+        // The result is undefined for counts beyond the operand's width.
         M::Shld | M::Shrd => info.op_kind(2) == OpCodeOperandKind::cl && info.operand_size() == 16,
-        // 16-bit forms of what is 64 bits wide in every program.
+        // 16-bit forms of an instruction that is 64 bits wide in every program.
         M::Enter => true,
         _ => false,
     };

@@ -1,11 +1,11 @@
-//! The emulator against the host's processor: generated sequences of instructions are run by both, from the same registers,
-//! flags, memory, MXCSR and x87 state, and everything that is architecturally defined must come out the same, faults
-//! included. A sequence that differs is made shorter and printed with both outcomes.
+//! Compares the emulator with the host's processor. Both run generated sequences of instructions from the same
+//! registers, flags, memory, MXCSR and x87 state, and everything that is architecturally defined must be equal
+//! afterwards, including faults. A sequence that differs is shortened and printed with both results.
 //!
-//! The sequences here are the same at every run. Others, and as many as wanted:
+//! The sequences here are the same in every run. To run others, and more of them:
 //! `cargo xtask diff-x86 --sequences 1000000 --seed 7`.
 //!
-//! This is the only place of the crate with `unsafe` (in `host.rs`): generated machine code is run as it is.
+//! This is the only place of the crate with `unsafe` (in `host.rs`): generated machine code is executed directly.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod compare;
@@ -24,8 +24,8 @@ mod values;
 use instructions::Family;
 use runner::{Plan, run};
 
-/// Whether the host can be compared with. The emulator follows Intel where the manuals leave something open (the bits of
-/// `rcpps`, C1, the steps of `fprem`, which of two faults comes first); other processors do other things there.
+/// Whether the host is suitable for the comparison. The emulator follows Intel where the manuals leave something open
+/// (the bits of `rcpps`, C1, the steps of `fprem`, the priority of faults); other processors differ there.
 fn can_compare() -> bool {
     let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let can = known.contains("GenuineIntel") && known.contains("sse4_2");
@@ -35,7 +35,7 @@ fn can_compare() -> bool {
     can
 }
 
-/// Runs a plan and fails with the first few sequences that differ.
+/// Runs a plan, and fails with the first few sequences that differ.
 fn check(families: &[Family], sequences: u64, seed: u64) {
     if !can_compare() {
         return;
@@ -71,7 +71,8 @@ fn instructions_of_all_kinds_together_do_what_the_host_does() {
     check(&[Family::Integer, Family::Sse, Family::X87, Family::Mmx], 20_000, 4);
 }
 
-/// `DIFF_X86_SEQUENCES`, `DIFF_X86_SEED` and `DIFF_X86_FAMILIES` (of integer, sse, x87, mmx) say what is run.
+/// The environment variables `DIFF_X86_SEQUENCES`, `DIFF_X86_SEED` and `DIFF_X86_FAMILIES` (integer, sse, x87, mmx)
+/// select what to run.
 #[test]
 #[ignore = "as long as wanted: cargo xtask diff-x86"]
 fn as_many_sequences_as_asked_for() {

@@ -1,5 +1,5 @@
-//! Operands by their kind: registers, immediates worth computing with, addresses in the scratch bytes written in one of the many
-//! ways.
+//! Generates operands by kind: registers, interesting immediates, addresses in the scratch bytes in all addressing
+//! modes.
 
 use super::generate::stores_image;
 use super::random::Random;
@@ -7,7 +7,7 @@ use super::state::{IMAGE, SCRATCH};
 use super::values;
 use iced_x86::{Instruction, Mnemonic, OpCodeOperandKind, OpKind, Register};
 
-/// Sets an operand, or says that there is no way to.
+/// Sets an operand; none if that is not possible.
 pub fn choose_operand(
     instruction: &mut Instruction,
     operand: u32,
@@ -130,10 +130,10 @@ fn byte_register(random: &mut Random) -> Register {
     random.pick(&BYTES)
 }
 
-/// An address in the scratch bytes, written in one of the many ways; one in fifty is anywhere.
+/// Sets an address in the scratch bytes in a random addressing mode; one in fifty is arbitrary.
 fn choose_address(instruction: &mut Instruction, random: &mut Random) {
     if stores_image(instruction) || matches!(instruction.mnemonic(), Mnemonic::Fxrstor | Mnemonic::Fxrstor64) {
-        // A random image is refused, mostly for its MXCSR: what was stored before is loaded.
+        // A random image would be rejected, mostly for its MXCSR: use the location of stored images.
         instruction.set_memory_displ_size(4);
         instruction.set_memory_displacement64(IMAGE);
         return;
@@ -152,7 +152,7 @@ fn choose_address(instruction: &mut Instruction, random: &mut Random) {
         _ => (Register::RAX + random.below(14) as u32, Register::None, offset & 0x7f, 1),
     };
     if random.chance(4) {
-        // Bases of zero.
+        // Segments with a base of zero.
         let segments = [Register::CS, Register::DS, Register::ES, Register::SS, Register::GS];
         instruction.set_segment_prefix(random.pick(&segments));
     }

@@ -1,4 +1,4 @@
-//! Random choices that are the same at every run.
+//! Deterministic random choices.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{RngCore, SeedableRng};
@@ -6,7 +6,7 @@ use rand_pcg::rand_core::{RngCore, SeedableRng};
 pub struct Random(Pcg64Mcg);
 
 impl Random {
-    /// Sequence `number` of a seed has choices of its own.
+    /// The choices for sequence `number` of a seed.
     pub fn new(seed: u64, number: u64) -> Random {
         Random(Pcg64Mcg::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number))
     }
@@ -19,12 +19,12 @@ impl Random {
         u128::from(self.bits()) << 64 | u128::from(self.bits())
     }
 
-    /// Below `limit`.
+    /// A number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.bits() >> 11) as usize % limit
     }
 
-    /// True in `percent` of cases.
+    /// True with a probability of `percent`.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -1,4 +1,4 @@
-//! Many sequences, and the shortest form of those that differ.
+//! Runs many sequences, and shortens those that differ.
 
 use crate::compare::{differences, st, xmm};
 use crate::emulator::{Emulator, Way};
@@ -15,18 +15,18 @@ pub struct Plan {
     pub families: Vec<Family>,
     pub sequences: u64,
     pub seed: u64,
-    /// How many sequences that differ, and do so by different instructions, are kept; the run ends then.
+    /// The number of differing sequences to keep, each for a different instruction; the run ends then.
     pub keep: usize,
 }
 
-/// What came out.
+/// The results of a run.
 pub struct Outcome {
     pub codes: usize,
     pub sequences: u64,
     pub instructions: u64,
-    /// How many sequences ended without a fault.
+    /// The number of sequences that ended without a fault.
     pub finished: u64,
-    /// One text for each sequence that differs.
+    /// A description of each sequence that differs.
     pub differences: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ struct Both {
 }
 
 impl Both {
-    /// What differs, and whether the host came to the end. Nothing if the sequence can't be encoded.
+    /// The differences, and whether the host finished without a fault. None if the sequence can't be encoded.
     fn compare(&mut self, steps: &[Step], start: &State) -> Option<(Vec<String>, bool)> {
         let code = encode(steps)?;
         let host = self.host.run(&code, start);
@@ -76,7 +76,7 @@ impl Both {
         Some((differences(steps, &host, &emulator), finished))
     }
 
-    /// Leaves steps out as long as a difference remains.
+    /// Removes steps while a difference remains.
     fn shrink(&mut self, mut steps: Vec<Step>, start: &State) -> Vec<Step> {
         loop {
             let shorter = (0..steps.len())
@@ -118,7 +118,7 @@ fn without(steps: &[Step], at: usize) -> Vec<Step> {
     steps
 }
 
-/// The state from which a short sequence started, as far as it is named in it.
+/// The initial state of a short sequence, as far as the sequence uses it.
 fn from(steps: &[Step], start: &State) -> String {
     let mut named: Vec<String> = vec![format!(
         "flags={:03x} mxcsr={:02x}{:02x} control={:02x}{:02x} status={:02x}{:02x} tags={:08b}",

@@ -1,25 +1,25 @@
-//! What a sequence starts from and leaves behind.
+//! The state before and after a sequence.
 
 use super::random::Random;
 use super::values;
 
-/// Where the bytes lie that sequences work on: two pages with nothing around them.
+/// The address of the scratch bytes that sequences work on: two pages with nothing around them.
 pub const SCRATCH: u64 = 0x1579_0000;
 pub const SCRATCH_BYTES: usize = 8192;
-/// Where instructions that store the x87 unit's image put it: nothing else goes there.
+/// The address for instructions that store an x87 image; nothing else is stored there.
 pub const IMAGE: u64 = SCRATCH + 0xc00;
-/// Where the stack starts.
+/// The initial stack pointer.
 const STACK: u64 = SCRATCH + 0x1800;
-/// Where code lies: a page that can be read and executed, with zeros behind the code.
+/// The address of the code: a readable and executable page, with zeros after the code.
 pub const CODE: u64 = 0x1357_0000;
 pub const CODE_BYTES: usize = 4096;
-/// Where the address lies that the last jump of a sequence loads.
+/// The address of the pointer that the last jump of a sequence loads.
 pub const EXIT_POINTER: u64 = 0x1468_0000 + 144;
 
 pub const RSP: usize = 4;
-/// Holds a small index, and is written by no instruction.
+/// A register that holds a small index and is never written by a sequence.
 pub const INDEX: usize = 14;
-/// Points to the scratch bytes, and is written by no instruction.
+/// A register that points to the scratch bytes and is never written by a sequence.
 pub const POINTER: usize = 15;
 
 /// Registers and memory.
@@ -34,9 +34,9 @@ pub struct State {
 /// How a sequence ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It came to its end.
+    /// It ran to its end.
     Finished,
-    /// An exception: its number, its error code and address if it is a page fault, and where it happened.
+    /// An exception: its vector, its error code and address for a page fault, and its location.
     Fault { vector: u8, code: u64, address: u64, rip: u64 },
 }
 
@@ -67,7 +67,7 @@ fn fx(random: &mut Random) -> [u8; 512] {
     let control = values::control(random);
     let flags = if random.chance(30) { random.bits() as u16 & 0x3f & control } else { 0 };
     let conditions = random.bits() as u16 & 0x4700;
-    // A stack that is neither empty nor full, mostly.
+    // In most cases a stack that is neither empty nor full.
     let (top, depth) = (random.below(8), random.below(9));
     let full = match random.below(10) {
         0 => random.bits() as u8,

@@ -1,5 +1,5 @@
-//! Transcendental functions, each alone: the result must lie within one unit in the last place of the host's, with the same
-//! exceptions, in the ranges of operands for which the manuals promise anything.
+//! Transcendental functions, one at a time: the result must be within one unit in the last place of the host's, with
+//! the same exceptions, for operands for which the manuals specify results.
 
 use crate::compare::differences;
 use crate::emulator::{Emulator, Way};
@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::values;
 use iced_x86::{Code, Instruction};
 
-/// C1 says in which direction a result was rounded.
+/// C1 gives the direction of rounding.
 const C1: u8 = 1 << 1;
 
 struct Tally {
@@ -18,7 +18,7 @@ struct Tally {
     equal: u32,
 }
 
-/// Compares `count` results; `limit` bounds the exponent field of st(0), which also may be any other class of number.
+/// Compares `count` results; `limit` bounds the exponent field of st(0), unless st(0) is of another class of number.
 fn compare(code: Code, count: u64, limit: Option<u16>) -> Tally {
     let (mut host, mut emulator) = (Host::new(), Emulator::new());
     let steps = [Step { setup: Vec::new(), instruction: Instruction::with(code), target: None }];
@@ -49,7 +49,7 @@ fn compare(code: Code, count: u64, limit: Option<u16>) -> Tally {
     tally
 }
 
-/// A state with at least two numbers on the stack and one place free.
+/// A state with at least two numbers on the stack and one free register.
 fn start(random: &mut Random, limit: Option<u16>) -> State {
     let mut start = State::random(random);
     let control = values::control(random) | 0x3f;
@@ -59,7 +59,7 @@ fn start(random: &mut Random, limit: Option<u16>) -> State {
     for i in 0..2 {
         let mut number = values::extended(random);
         if random.chance(60) {
-            // Where most programs compute.
+            // The range in which most programs compute.
             let exponent = 0x3fff - 12 + random.below(14) as u16;
             number[..8].copy_from_slice(&(random.bits() | 1 << 63).to_le_bytes());
             number[8..].copy_from_slice(&(exponent | random.bits() as u16 & 0x8000).to_le_bytes());
@@ -78,13 +78,13 @@ fn start(random: &mut Random, limit: Option<u16>) -> State {
     start
 }
 
-/// Takes the host's st(i) over if the emulator's is its neighbour, and notes that it was not equal.
+/// Copies the host's st(i) to the emulator's if the two are adjacent numbers, and notes that they differed.
 fn bring_near(host: &State, emulator: &mut State, i: usize) {
     let at = 32 + 16 * i;
     let number = |state: &State| {
         let bytes: [u8; 16] = state.fx[at..at + 16].try_into().expect("sixteen bytes");
         let bits = u128::from_le_bytes(bytes) & ((1 << 80) - 1);
-        // Without the leading bit, neighbours differ by one.
+        // Without the leading bit, adjacent numbers differ by one.
         let magnitude = (bits >> 64 & 0x7fff) << 63 | bits & ((1 << 63) - 1);
         (bits >> 79, magnitude)
     };

@@ -1,19 +1,19 @@
-//! Flags that the manuals leave undefined: not compared, and not read by what follows.
+//! Flags that the manuals leave undefined: they are not compared, and not read by later instructions.
 
 use super::generate::Step;
 use iced_x86::{Instruction, OpKind, Register, RflagsBits};
 
-/// The flags that are undefined after a sequence, whatever way it took.
+/// The flags that are undefined after a sequence, on any path.
 pub fn undefined_flags(steps: &[Step]) -> u32 {
     walk_flags(steps).0
 }
 
-/// The flags that are undefined at any time in a sequence, of which a fault may have left out the rest.
+/// The flags that are undefined at any point of a sequence, for sequences that end in a fault.
 pub fn ever_undefined_flags(steps: &[Step]) -> u32 {
     steps.iter().fold(0, |flags, step| {
         let instruction = &step.instruction;
         let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
-        // A repetition that a fault interrupts has or has not set the flags so far.
+        // A repetition that is interrupted by a fault may or may not have set the flags.
         flags | instruction.rflags_undefined() | if repeated { instruction.rflags_written() } else { 0 }
     })
 }
@@ -42,7 +42,7 @@ fn walk_flags(steps: &[Step]) -> (u32, bool) {
     (undefined, reads)
 }
 
-/// Whether the instruction leaves flags alone for some operands: counts of zero.
+/// Whether the instruction leaves flags unchanged for some operands, such as counts of zero.
 fn may_leave_flags(instruction: &Instruction) -> bool {
     let by_cl = (0..instruction.op_count()).any(|operand| {
         instruction.op_kind(operand) == OpKind::Register && instruction.op_register(operand) == Register::CL

@@ -1,4 +1,4 @@
-//! Values worth computing with: ends of ranges, powers of two, numbers of all classes, and plain random bits.
+//! Interesting values: ends of ranges, powers of two, numbers of all classes, and random bits.
 
 use super::random::Random;
 
@@ -29,7 +29,7 @@ pub fn integer(random: &mut Random) -> u64 {
     }
 }
 
-/// An IEEE number with so many bits of fraction and exponent.
+/// An IEEE number with these numbers of fraction and exponent bits.
 fn float(random: &mut Random, fraction: u32, exponent: u32) -> u64 {
     let (bias, top) = ((1u64 << (exponent - 1)) - 1, (1u64 << exponent) - 1);
     let mask = (1u64 << fraction) - 1;
@@ -61,7 +61,7 @@ pub fn double(random: &mut Random) -> u64 {
     float(random, 52, 11)
 }
 
-/// The ten bytes of an 80-bit number; one in forty has a leading bit that does not fit its exponent.
+/// The ten bytes of an 80-bit number; one in forty has a leading bit that is invalid for its exponent.
 pub fn extended(random: &mut Random) -> [u8; 10] {
     let exponent = match random.below(14) {
         0 => 0,
@@ -95,7 +95,7 @@ pub fn extended(random: &mut Random) -> [u8; 10] {
     bytes
 }
 
-/// Sixteen bytes: singles, doubles, small whole numbers or random bits.
+/// Sixteen bytes: singles, doubles, small integers or random bits.
 pub fn vector(random: &mut Random) -> u128 {
     match random.below(6) {
         0 | 1 => (0..4).fold(0, |sum, _| sum << 32 | u128::from(single(random))),
@@ -105,10 +105,10 @@ pub fn vector(random: &mut Random) -> u128 {
     }
 }
 
-/// MXCSR: mostly with all exceptions masked.
+/// MXCSR, in most cases with all exceptions masked.
 pub fn mxcsr(random: &mut Random) -> u32 {
     if random.chance(30) {
-        // As programs have it after their first inexact result.
+        // The usual value after a program's first inexact result.
         return 0x1fa0;
     }
     let control = match random.below(4) {
@@ -121,7 +121,7 @@ pub fn mxcsr(random: &mut Random) -> u32 {
     control | masks | flags
 }
 
-/// The x87 control word: mostly with all exceptions masked.
+/// The x87 control word, in most cases with all exceptions masked.
 pub fn control(random: &mut Random) -> u16 {
     let masks = if random.chance(80) { 0x3f } else { random.bits() as u16 & 0x3f };
     let rest = if random.chance(50) { 0x300 } else { random.pick(&[0, 0x200, 0x300]) | random.bits() as u16 & 0xc00 };

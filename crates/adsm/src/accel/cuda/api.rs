@@ -1,6 +1,6 @@
-//! The CUDA driver's functions, found at run time.
+//! The functions of the CUDA driver, loaded at run time.
 //!
-//! Nothing of CUDA is needed to build. Names carry the driver's version suffixes: the ones the toolkit's headers would choose.
+//! No part of CUDA is needed to build. Names carry the version suffixes that the toolkit's headers would choose.
 
 use crate::accel::DeviceError;
 use libloading::Library;
@@ -27,7 +27,7 @@ pub struct AllocationProperties {
     pub flags: [u8; 8],
 }
 
-/// `CUmemAccessDesc`: who may use a range.
+/// `CUmemAccessDesc`: which device may access a range.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct AccessDescription {
@@ -107,7 +107,7 @@ impl Driver {
         // SAFETY: the driver's library may be loaded by any program.
         let library = unsafe { Library::new("libcuda.so.1") }.map_err(|e| unavailable(e.to_string()))?;
         let driver = Self::find(&library).map_err(|e| unavailable(format!("the driver is too old: {e}")))?;
-        // It has threads of its own: never unloaded.
+        // The driver has threads of its own, so it is never unloaded.
         std::mem::forget(library);
         // SAFETY: the first call, as the driver demands.
         let code = unsafe { (driver.init)(0) };
@@ -117,7 +117,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// The driver's words for a code.
+    /// The driver's description of an error code.
     pub fn describe(&self, code: Code) -> String {
         let words = |ask: unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
             let mut text: *const c_char = std::ptr::null();

@@ -1,10 +1,14 @@
-//! NVIDIA GPUs, through the CUDA driver's own interface, loaded at run time.
+//! NVIDIA GPUs, through the CUDA driver interface, loaded at run time.
 //!
-//! One pointer: device memory comes from the driver's virtual memory management, so a range is ours alone; in the program's
-//! address space the driver holds it as an inaccessible reservation, over which the runtime lays host memory. Measured traps
-//! that shape this file: copies must name the alias, never the shared address (the driver takes that for device memory and
-//! succeeds with the wrong source); only the alias can be registered for quick copies; freeing a range unmaps what was laid over
-//! it; a hint for an address that is taken is silently ignored, so none is given.
+//! One pointer: device memory comes from the driver's virtual memory management, so a range is exclusively ours. In the
+//! program's address space the driver holds it as an inaccessible reservation, over which the runtime maps host memory.
+//! Measured pitfalls that shape this file:
+//!
+//! - Copies must use the alias, never the shared address: the driver takes that for device memory and copies from the
+//!   wrong source without an error.
+//! - Only the alias can be registered for fast copies.
+//! - Freeing a range unmaps what was mapped over it.
+//! - A hint for an address that is in use is silently ignored, so none is given.
 
 mod api;
 
@@ -27,7 +31,7 @@ pub struct Cuda {
     index: i32,
     pub context: Handle,
     name: String,
-    /// Copies to the device, kernels, and copies from it.
+    /// The streams for uploads, kernels and downloads.
     pub upload: Handle,
     pub run: Handle,
     pub download: Handle,
@@ -35,7 +39,7 @@ pub struct Cuda {
     modules: Mutex<BTreeMap<usize, Handle>>,
 }
 
-/// What was asked for and not yet seen to be done: an event for each.
+/// Operations that are not known to be done, each with an event.
 #[derive(Default)]
 struct Queues {
     uploads: Events,
@@ -63,7 +67,7 @@ struct Events {
 
 // SAFETY: the driver's handles may be used from any thread.
 unsafe impl Send for Cuda {}
-// SAFETY: the driver locks for itself; what is ours has a mutex.
+// SAFETY: the driver has its own locks; our own state has a mutex.
 unsafe impl Sync for Cuda {}
 // SAFETY: as above.
 unsafe impl Send for Queues {}
@@ -71,7 +75,7 @@ unsafe impl Send for Queues {}
 const ROOM_FOR_EVENTS: usize = 256;
 
 impl Cuda {
-    /// Every GPU of this computer.
+    /// All GPUs of this computer.
     pub fn all() -> Result<Vec<Self>, DeviceError> {
         let driver = Driver::load()?;
         let mut count = 0;
@@ -84,7 +88,7 @@ impl Cuda {
         (0..count).map(|index| Self::open(driver, index)).collect()
     }
 
-    /// The same GPU once more, with streams of its own: two devices, as far as the runtime can tell.
+    /// Opens the same GPU again with streams of its own: to the runtime these are two devices.
     pub fn open_again(&self) -> Result<Self, DeviceError> {
         Self::open(self.driver, self.index)
     }
@@ -116,7 +120,7 @@ impl Cuda {
             cuda.enter()?;
             let mut streams = [ptr::null_mut(); 3];
             for stream in &mut streams {
-                cuda.check((driver.stream_create)(stream, 1), "a stream")?; // that does not wait for the default stream
+                cuda.check((driver.stream_create)(stream, 1), "a stream")?; // does not wait for the default stream
             }
             [cuda.upload, cuda.run, cuda.download] = streams;
             let text = std::ffi::CStr::from_ptr(name.as_ptr()).to_string_lossy();
@@ -127,7 +131,7 @@ impl Cuda {
         Ok(cuda)
     }
 
-    /// The driver's context belongs to a thread: this one, from now on.
+    /// Makes the driver's context current in this thread.
     pub fn enter(&self) -> Result<(), DeviceError> {
         // SAFETY: a context that is retained until the device is dropped.
         self.check(unsafe { (self.driver.set_current)(self.context) }, "entering its context")
@@ -136,7 +140,7 @@ impl Cuda {
     pub fn check(&self, code: Code, what: &'static str) -> Result<(), DeviceError> {
         match code {
             SUCCESS => Ok(()),
-            // Contexts that are destroyed, launches that broke: nothing works after these.
+            // Destroyed contexts and failed launches: nothing works after these.
             46 | 4 | 201 | 214 | 700 | 709 | 710 | 714 | 715 | 716 | 717 | 718 | 719 | 721 | 999 => {
                 let why = format!("{what}: {}", self.driver.describe(code));
                 Err(DeviceError::Lost { device: self.name.clone(), why })
@@ -156,7 +160,7 @@ impl Cuda {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An event after what is in `stream` now, under the next number of `kind`.
+    /// Records an event behind the present contents of `stream`, and returns its ticket of kind `kind`.
     fn note(&self, stream: Handle, kind: fn(u64) -> Ticket) -> Result<Ticket, DeviceError> {
         let mut queues = self.queues();
         self.reap(&mut queues)?;
@@ -172,7 +176,7 @@ impl Cuda {
         Ok(kind(events.asked))
     }
 
-    /// Takes back the events that have happened. Streams work in order, so the first that has not ends the search.
+    /// Collects the events that have happened. Streams work in order, so the search ends at the first that has not.
     fn reap(&self, queues: &mut Queues) -> Result<(), DeviceError> {
         let Queues { uploads, kernels, downloads, idle } = queues;
         for events in [uploads, kernels, downloads] {
@@ -198,7 +202,7 @@ impl Cuda {
         AllocationProperties { kind, handle_types: 0, location_kind, location, win32: ptr::null_mut(), flags: [0; 8] }
     }
 
-    /// A range of addresses with memory behind it.
+    /// Allocates a range of addresses with memory.
     fn map_memory(&self, len: usize) -> Result<(u64, u64), DeviceError> {
         let driver = &self.driver;
         let full = |code| match code {
@@ -269,7 +273,7 @@ impl Accelerator for Cuda {
     fn free(&self, memory: DeviceMemory) -> Result<(), DeviceError> {
         self.enter()?;
         let DeviceMemory { address, len, handle, .. } = memory;
-        // SAFETY: our own memory, on which nothing runs any longer; every step is tried.
+        // SAFETY: our own memory, which no operation uses any longer; every step is tried.
         let codes = unsafe {
             (self.driver.stream_synchronize)(self.upload);
             (self.driver.stream_synchronize)(self.run);
@@ -281,7 +285,7 @@ impl Accelerator for Cuda {
 
     unsafe fn register(&self, host: *mut u8, len: usize) -> Result<(), DeviceError> {
         self.enter()?;
-        // Portable (1): for every device of this computer, of which another may have registered it before.
+        // Portable (1): registers it for all devices of this computer. Another device may have registered it before.
         // SAFETY: the caller keeps it mapped until it is unregistered.
         match unsafe { (self.driver.host_register)(host.cast(), len, 1) } {
             ALREADY_REGISTERED => Ok(()),
@@ -291,7 +295,7 @@ impl Accelerator for Cuda {
 
     fn unregister(&self, host: *mut u8) {
         if self.enter().is_ok() {
-            // SAFETY: registered before, or refused by the driver without harm.
+            // SAFETY: registered before; otherwise the driver refuses without harm.
             unsafe { (self.driver.host_unregister)(host.cast()) };
         }
     }
@@ -304,13 +308,14 @@ impl Accelerator for Cuda {
         len: usize,
     ) -> Result<Ticket, DeviceError> {
         self.enter()?;
-        // SAFETY: the caller keeps the source as it is until the ticket is done.
+        // SAFETY: the caller keeps the source unchanged until the ticket is done.
         let code = unsafe { (self.driver.upload_async)(to.address + offset as u64, from.cast(), len, self.upload) };
         self.check(code, "an upload")?;
         self.note(self.upload, Ticket::Upload)
     }
 
-    /// In the kernel's own stream if nothing runs there: no event has to be noted and waited for, which takes 2 to 11 us.
+    /// Uses the kernel's own stream if that is idle: this saves recording and waiting for an event, which takes 2 to 11
+    /// us.
     unsafe fn upload_for_kernel(
         &self,
         to: &DeviceMemory,
@@ -319,15 +324,15 @@ impl Accelerator for Cuda {
         len: usize,
     ) -> Result<Ticket, DeviceError> {
         self.enter()?;
-        // Held until the copy is in the stream, so that the next kernel's event is noted after it.
+        // Locked until the copy is in the stream, so that the next kernel's event is recorded after it.
         let mut queues = self.queues();
         self.reap(&mut queues)?;
         if !queues.kernels.pending.is_empty() {
             drop(queues);
-            // SAFETY: the caller's word.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.upload(to, offset, from, len) };
         }
-        // SAFETY: the caller keeps the source as it is until the ticket is done.
+        // SAFETY: the caller keeps the source unchanged until the ticket is done.
         let code = unsafe { (self.driver.upload_async)(to.address + offset as u64, from.cast(), len, self.run) };
         self.check(code, "an upload")?;
         Ok(Ticket::Kernel(queues.kernels.asked + 1))
@@ -335,7 +340,7 @@ impl Accelerator for Cuda {
 
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {
         self.enter()?;
-        // SAFETY: the caller vouches for the target, and we wait here.
+        // SAFETY: the caller guarantees the target, and the copy completes before this returns.
         unsafe {
             let from = from.address + offset as u64;
             self.check((self.driver.download_async)(to.cast(), from, len, self.download), "a download")?;
@@ -351,7 +356,7 @@ impl Accelerator for Cuda {
         len: usize,
     ) -> Result<Ticket, DeviceError> {
         self.enter()?;
-        // SAFETY: the caller leaves the target alone until the ticket is done.
+        // SAFETY: the caller does not use the target until the ticket is done.
         let code = unsafe { (self.driver.download_async)(to.cast(), from.address + offset as u64, len, self.download) };
         self.check(code, "a download")?;
         self.note(self.download, Ticket::Download)
@@ -369,7 +374,7 @@ impl Accelerator for Cuda {
         let (to, from) = (to.address + offset as u64, from.address + offset as u64);
         let start = || {
             self.enter()?;
-            // SAFETY: memory of the two devices, which stays as it is until the ticket is done.
+            // SAFETY: memory of the two devices, which stays unchanged until the ticket is done.
             let code = unsafe { (self.driver.copy_peer)(to, self.context, from, peer.context, len, self.upload) };
             self.check(code, "a copy from another device")?;
             self.note(self.upload, Ticket::Upload)
@@ -412,7 +417,8 @@ impl Accelerator for Cuda {
             self.check(unsafe { (self.driver.stream_synchronize)(self.run) }, "an upload")?;
         }
         if let Some(event) = event {
-            // SAFETY: our own event. Reaped and recorded anew meanwhile, it stands for something later in the same stream.
+            // SAFETY: our own event. If it was collected and recorded again meanwhile, it stands for something later in
+            // the same stream.
             self.check(unsafe { (self.driver.event_synchronize)(event) }, "what was asked of it")?;
         }
         Ok(())
@@ -427,7 +433,7 @@ impl Accelerator for Cuda {
         let text = CString::new(ptx.as_bytes()).map_err(|_| bad("reading PTX"))?;
         let name = CString::new(source.name.as_str()).map_err(|_| bad("reading a kernel's name"))?;
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same text, the same module: texts are constants of the program or differ in address.
+        // A module is identified by the address of its text: texts are constants of the program or differ in address.
         let key = ptx.as_ptr() as usize;
         let module = match modules.get(&key) {
             Some(module) => *module,
@@ -483,7 +489,7 @@ impl Accelerator for Cuda {
             .collect();
         let mut pointers: Vec<*mut c_void> = cells.iter_mut().map(|cell| cell.as_mut_ptr().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
-        // After every upload so far.
+        // The kernel starts after all uploads so far.
         let last = self.queues().uploads.pending.last_key_value().map(|(_, event)| *event);
         // SAFETY: our own event and streams; the driver copies the arguments before it returns.
         unsafe {
@@ -511,7 +517,7 @@ impl Drop for Cuda {
             events.extend(std::mem::take(&mut pending.pending).into_values());
         }
         drop(queues);
-        // SAFETY: everything here is ours and not used again.
+        // SAFETY: all of this is our own and not used again.
         unsafe {
             for stream in [self.upload, self.run, self.download] {
                 (self.driver.stream_synchronize)(stream);

@@ -1,4 +1,4 @@
-//! OpenCL's functions, found at run time.
+//! The functions of OpenCL, loaded at run time.
 
 use crate::accel::DeviceError;
 use libloading::Library;
@@ -22,7 +22,7 @@ pub const EVENT_STATUS: c_uint = 0x11D3;
 
 macro_rules! functions {
     ($($name:ident = $symbol:literal ($($kind:ty),*) -> $result:ty;)*) => {
-        /// The functions.
+        /// The functions of OpenCL.
         #[derive(Clone, Copy)]
         pub struct OpenClApi { $(pub $name: unsafe extern "C" fn($($kind),*) -> $result),* }
 
@@ -73,7 +73,7 @@ impl OpenClApi {
         // SAFETY: the loader's library may be loaded by any program.
         let library = unsafe { Library::new("libOpenCL.so.1") }.map_err(|e| unavailable(e.to_string()))?;
         let api = Self::find(&library).map_err(|e| unavailable(format!("OpenCL 2.0 is needed: {e}")))?;
-        // Implementations have threads of their own: never unloaded.
+        // Implementations have threads of their own, so the library is never unloaded.
         std::mem::forget(library);
         Ok(api)
     }

@@ -1,8 +1,8 @@
 //! OpenCL devices, through the system's loader.
 //!
-//! Where a device has fine-grained shared virtual memory, CPU and device use the same bytes at the same address and nothing is
-//! copied. Where it has not, OpenCL offers no addresses at all: objects are buffers, allocated with `safe_alloc`, and kernels are
-//! given the buffer. `ADSM_OPENCL_SVM=0` asks for the second kind on any device.
+//! On a device with fine-grained shared virtual memory, CPU and device use the same bytes at the same address, and
+//! nothing is copied. Other OpenCL devices have no addresses at all: objects are buffers, allocated with `safe_alloc`,
+//! and kernels get the buffer. `ADSM_OPENCL_SVM=0` selects buffers on all devices.
 
 mod api;
 
@@ -24,7 +24,7 @@ pub struct OpenCl {
     name: String,
     largest: u64,
     shared_memory: bool,
-    /// Uploads and kernels, in order; and downloads.
+    /// The queue of uploads and kernels, in order, and the queue of downloads.
     work: Handle,
     download: Handle,
     state: Mutex<State>,
@@ -33,13 +33,13 @@ pub struct OpenCl {
 #[derive(Default)]
 struct State {
     asked: u64,
-    /// Events of what may not be done.
+    /// Events of operations that may not be done.
     pending: BTreeMap<u64, Handle>,
     programs: BTreeMap<usize, Handle>,
     kernels: Vec<Handle>,
 }
 
-// SAFETY: OpenCL's handles may be used from any thread; kernels, which may not, are used under the lock.
+// SAFETY: OpenCL's handles may be used from any thread, except kernels, which are used under the lock.
 unsafe impl Send for OpenCl {}
 // SAFETY: as above.
 unsafe impl Sync for OpenCl {}
@@ -47,17 +47,17 @@ unsafe impl Sync for OpenCl {}
 unsafe impl Send for State {}
 
 impl OpenCl {
-    /// Every device of every platform.
+    /// All devices of all platforms.
     pub fn all() -> Result<Vec<Self>, DeviceError> {
         Self::all_with(std::env::var("ADSM_OPENCL_SVM").is_ok_and(|value| value == "0"))
     }
 
-    /// The same; `buffers` leaves shared virtual memory unused.
+    /// Variant of [`all`](Self::all); with `buffers`, shared virtual memory is not used.
     pub fn all_with(buffers: bool) -> Result<Vec<Self>, DeviceError> {
         let api = OpenClApi::load()?;
         let mut found = Vec::new();
         for platform in list(|room, out, count| {
-            // SAFETY: an array of as many places as said.
+            // SAFETY: an array with the stated number of places.
             unsafe { (api.platforms)(room, out, count) }
         }) {
             found.extend(list(|room, out, count| {
@@ -79,7 +79,7 @@ impl OpenCl {
         let opened = unsafe {
             let mut used = 0;
             (api.device_info)(device, DEVICE_NAME, name.len(), name.as_mut_ptr().cast(), &mut used);
-            // A device of OpenCL 1.2 does not know the question: it has none.
+            // A device of OpenCL 1.2 does not know this query: it has no shared virtual memory.
             (api.device_info)(device, DEVICE_SVM_CAPABILITIES, 8, (&raw mut capabilities).cast(), ptr::null_mut());
             (api.device_info)(device, DEVICE_MAX_ALLOCATION, 8, (&raw mut largest).cast(), ptr::null_mut());
             let name = String::from_utf8_lossy(&name[..used.saturating_sub(1)]).into_owned();
@@ -167,7 +167,7 @@ impl Accelerator for OpenCl {
         }
         if self.shared_memory {
             let flags = MEM_READ_WRITE | MEM_SVM_FINE_GRAIN_BUFFER;
-            // SAFETY: a new allocation, which is set to zero before anybody sees it.
+            // SAFETY: a new allocation, which is zeroed before it is used.
             let at = unsafe { (self.api.svm_alloc)(self.context, flags, len, 0) };
             if at.is_null() {
                 return Err(full());
@@ -192,7 +192,7 @@ impl Accelerator for OpenCl {
     }
 
     fn free(&self, memory: DeviceMemory) -> Result<(), DeviceError> {
-        // SAFETY: our own memory, which nothing uses once the queue is empty.
+        // SAFETY: our own memory, which is unused once the queue is empty.
         unsafe {
             self.check((self.api.finish)(self.work), "finishing")?;
             if memory.host.is_some() {
@@ -211,13 +211,13 @@ impl Accelerator for OpenCl {
         len: usize,
     ) -> Result<Ticket, DeviceError> {
         if let Some(host) = to.host {
-            // SAFETY: memory that CPU and device share, and no kernel uses; the caller vouches for the source.
+            // SAFETY: memory shared by CPU and device, not used by a kernel; the caller guarantees the source.
             unsafe { ptr::copy(from, (host + offset) as *mut u8, len) };
             return Ok(Ticket::Upload(0));
         }
         let mut event = ptr::null_mut();
         let (api, buffer) = (&self.api, to.handle as Handle);
-        // SAFETY: the caller keeps the source as it is until the ticket is done.
+        // SAFETY: the caller keeps the source unchanged until the ticket is done.
         unsafe {
             let code = (api.write)(self.work, buffer, 0, offset, len, from.cast(), 0, ptr::null(), &mut event);
             self.check(code, "an upload")?;
@@ -228,12 +228,12 @@ impl Accelerator for OpenCl {
 
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {
         if let Some(host) = from.host {
-            // SAFETY: memory that CPU and device share, and no kernel uses; the caller vouches for the target.
+            // SAFETY: memory shared by CPU and device, not used by a kernel; the caller guarantees the target.
             unsafe { ptr::copy((host + offset) as *const u8, to, len) };
             return Ok(());
         }
         let buffer = from.handle as Handle;
-        // SAFETY: the caller vouches for the target; 1 waits.
+        // SAFETY: the caller guarantees the target; 1 waits.
         let code = unsafe {
             (self.api.read)(self.download, buffer, 1, offset, len, to.cast(), 0, ptr::null(), ptr::null_mut())
         };
@@ -248,12 +248,12 @@ impl Accelerator for OpenCl {
         len: usize,
     ) -> Result<Ticket, DeviceError> {
         if from.host.is_some() {
-            // SAFETY: the caller's word.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.download(from, offset, to, len) }.map(|()| Ticket::Download(0));
         }
         let mut event = ptr::null_mut();
         let (api, buffer) = (&self.api, from.handle as Handle);
-        // SAFETY: the caller leaves the target alone until the ticket is done; 0 does not wait.
+        // SAFETY: the caller does not use the target until the ticket is done; 0 does not wait.
         unsafe {
             let code = (api.read)(self.download, buffer, 0, offset, len, to.cast(), 0, ptr::null(), &mut event);
             self.check(code, "a download")?;
@@ -268,7 +268,7 @@ impl Accelerator for OpenCl {
 
     fn fill(&self, memory: &DeviceMemory, offset: usize, len: usize, byte: u8) -> Result<(), DeviceError> {
         if let Some(host) = memory.host {
-            // SAFETY: memory that CPU and device share, and no kernel uses.
+            // SAFETY: memory shared by CPU and device, not used by a kernel.
             unsafe { ptr::write_bytes((host + offset) as *mut u8, byte, len) };
             return Ok(());
         }
@@ -311,7 +311,7 @@ impl Accelerator for OpenCl {
             (self.api.wait)(1, &event);
             (self.api.release_event)(event);
         }
-        // Takes it out, and tells its error to whoever comes first.
+        // Removes the event, and returns its error to the first thread that asks.
         self.is_done(ticket).map(drop)
     }
 
@@ -385,7 +385,7 @@ impl Accelerator for OpenCl {
 impl Drop for OpenCl {
     fn drop(&mut self) {
         let state = std::mem::take(&mut *self.state());
-        // SAFETY: everything here is ours and not used again; a handle that was never made is null and is skipped.
+        // SAFETY: all of this is our own and not used again; a handle that was never created is null and is skipped.
         unsafe {
             for queue in [self.work, self.download].into_iter().filter(|queue| !queue.is_null()) {
                 (self.api.finish)(queue);
@@ -407,7 +407,7 @@ impl Drop for OpenCl {
     }
 }
 
-/// What OpenCL lists in two calls: how many, and which.
+/// The result of an OpenCL query that takes two calls: one for the number, one for the items.
 fn list(ask: impl Fn(u32, *mut Handle, *mut u32) -> Code) -> Vec<Handle> {
     let mut count = 0;
     if ask(0, ptr::null_mut(), &mut count) != SUCCESS {

@@ -1,5 +1,5 @@
-//! A thread of the simulated device that works off commands in order: one for what goes to it and for kernels, one for what comes
-//! back.
+//! A thread of the simulated device that executes commands in order. The device has one lane for uploads and kernels,
+//! and one for downloads.
 
 use super::{NAME, Operation, State, lock};
 use crate::accel::{DeviceError, KernelHandle, Native, Value};
@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-/// See the module.
+/// A command queue and its thread.
 pub struct Lane {
     commands: Mutex<Option<mpsc::Sender<Command>>>,
     asked: AtomicU64,
@@ -24,14 +24,14 @@ pub struct Lane {
 
 #[derive(Default)]
 struct Progress {
-    /// How many of its commands the lane has worked off.
+    /// Number of commands that the lane has completed.
     done: Mutex<u64>,
     advanced: Condvar,
-    /// Commands that failed, until somebody asks.
+    /// Errors of commands, kept until they are queried.
     errors: Mutex<BTreeMap<u64, DeviceError>>,
 }
 
-/// What a lane is told to do; addresses were checked before.
+/// A command to a lane; its addresses have been checked.
 pub enum Command {
     /// From the host, or from another device.
     Upload {
@@ -70,7 +70,7 @@ impl Lane {
         Self { commands: Mutex::new(Some(sender)), asked: AtomicU64::new(0), progress, worker: Some(worker) }
     }
 
-    /// The number of the command.
+    /// Queues a command and returns its number.
     pub fn ask(&self, command: Command) -> u64 {
         let commands = lock(&self.commands);
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -105,7 +105,7 @@ impl Drop for Lane {
     }
 }
 
-/// A lane's thread: commands in order.
+/// The lane's thread: executes commands in order.
 fn work(state: &State, progress: &Progress, commands: &mpsc::Receiver<Command>) {
     let mut number = 0;
     while let Ok(command) = commands.recv() {
@@ -125,24 +125,24 @@ fn obey(state: &State, command: Command) -> Result<(), DeviceError> {
     match command {
         Command::Upload { to, from, len } => {
             state.pause(len);
-            // SAFETY: the target was checked when the command was given; whoever asked keeps the source as it is.
+            // SAFETY: the target was checked when the command was queued; the caller keeps the source unchanged.
             unsafe { ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
         }
         Command::Download { from, to, len } => {
             state.fails(Operation::Arrival)?;
-            // SAFETY: the source was checked when the command was given; whoever asked leaves the target alone.
+            // SAFETY: the source was checked when the command was queued; the caller does not use the target.
             unsafe { state.bring(from, to, len) };
         }
         Command::Fill { to, len, byte } => {
-            // SAFETY: checked when the command was given.
+            // SAFETY: checked when the command was queued.
             unsafe { ptr::write_bytes(to as *mut u8, byte, len) };
         }
         Command::Kernel { code, grid, block, memory, values } => {
             state.fails(Operation::Kernel)?;
             state.pause(0);
             if let KernelHandle::Native(code) = code {
-                // SAFETY: ranges of the device's memory, checked to be its own and not to overlap; between the launch and
-                // its end nobody else touches them.
+                // SAFETY: ranges of the device's memory, checked to be its own and not to overlap; between the launch
+                // and its end nothing else accesses them.
                 let memory = memory
                     .into_iter()
                     .map(|(at, len)| unsafe { std::slice::from_raw_parts_mut(at as *mut u8, len) })

@@ -1,8 +1,9 @@
-//! A device inside the process: memory of its own, threads that work off its commands, and trouble on demand.
+//! A simulated device inside the process: its own memory, threads that execute its commands, and failures on demand.
 //!
-//! For tests and for programs without a GPU. It has latency, bandwidth and a size; single operations can be made to fail; and
-//! with `poison` whoever does not own a block finds garbage in it, so a transfer that was forgotten shows as a wrong result.
-//! Its memory's addresses are inaccessible reservations, like CUDA's, so that the one-pointer overlay is exercised too.
+//! For tests and for programs without a GPU. Its latency, bandwidth and memory size can be set, and single operations
+//! can be made to fail. With `poison`, a block that its reader does not own contains garbage, so a missing transfer
+//! shows as a wrong result. The addresses of its memory are inaccessible reservations, like CUDA's, so that the
+//! one-pointer mapping is tested too.
 
 mod lane;
 
@@ -21,24 +22,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the device is like.
+/// The properties of a simulated device.
 #[derive(Clone, Debug)]
 pub struct SimSpec {
-    /// How much it can hold.
+    /// Size of its memory in bytes.
     pub memory: usize,
-    /// Before each transfer and each kernel.
+    /// Delay before each transfer and each kernel.
     pub latency: Duration,
-    /// Bytes per second of transfers; `None` for as fast as memory is.
+    /// Bandwidth of transfers in bytes per second; `None`: as fast as memory.
     pub bandwidth: Option<u64>,
-    /// Its addresses can be used for host memory.
+    /// Host memory can be mapped at its addresses.
     pub one_pointer: bool,
     /// CPU and device use the same memory.
     pub shared_memory: bool,
-    /// Contents are garbage where they are not owned.
+    /// Blocks contain garbage where they are not owned.
     pub poison: bool,
     /// It copies from other simulated devices without the host.
     pub peers: bool,
-    /// Every transfer and every kernel takes up to so much longer, by a sequence that looks random.
+    /// Every transfer and every kernel takes up to this much longer, by a pseudo-random sequence.
     pub jitter: Duration,
 }
 
@@ -59,16 +60,16 @@ impl Default for SimSpec {
 
 const NAME: &str = "the simulated device";
 
-/// The byte that is found where nothing should be read.
+/// The byte that fills memory which must not be read.
 pub const POISON: u8 = 0xDB;
 
-/// What can be made to fail.
+/// An operation that can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Allocate,
     Upload,
     Download,
-    /// A download that was started, on its way.
+    /// A started download, while in flight.
     Arrival,
     Launch,
     /// The kernel itself, after it was launched.
@@ -83,21 +84,21 @@ pub struct Sim {
     downloads: Lane,
 }
 
-/// What the program and the device's threads share.
+/// State shared by the program and the device's threads.
 struct State {
     spec: SimSpec,
     allocations: Mutex<BTreeMap<u64, Allocation>>,
     used: Mutex<usize>,
-    /// How many more of each operation succeed before one fails.
+    /// For each operation, how many succeed before one fails.
     trouble: Mutex<BTreeMap<Operation, (u64, DeviceError)>>,
     lost: Mutex<Option<DeviceError>>,
-    /// Bytes from the device go over one at a time, whoever waits for them.
+    /// Held during a download: downloads don't overlap.
     way_back: Mutex<()>,
-    /// What the next delay is drawn from.
+    /// The state of the pseudo-random delays.
     draws: AtomicU64,
 }
 
-/// A range of the device's memory: its bytes lie elsewhere than its address says.
+/// A range of the device's memory: its bytes are stored at another address than the one it shows.
 #[derive(Clone, Copy)]
 struct Allocation {
     bytes: usize,
@@ -119,18 +120,18 @@ impl Sim {
         Self { shared, work, downloads }
     }
 
-    /// After `successes` more of them, one `operation` fails with `error`.
+    /// Makes one `operation` fail with `error`, after `successes` more of them have succeeded.
     pub fn fail_after(&self, successes: u64, operation: Operation, error: DeviceError) {
         lock(&self.shared.trouble).insert(operation, (successes, error));
     }
 
-    /// The device goes away: everything fails from now on.
+    /// Simulates the loss of the device: everything fails from now on.
     pub fn lose(&self, why: &str) {
         let error = DeviceError::Lost { device: self.name(), why: why.to_owned() };
         *lock(&self.shared.lost) = Some(error);
     }
 
-    /// Bytes that are allocated on it.
+    /// Number of allocated bytes.
     pub fn used(&self) -> usize {
         *lock(&self.shared.used)
     }
@@ -169,11 +170,11 @@ impl State {
         }
     }
 
-    /// As long as the device takes for `len` bytes.
+    /// Waits as long as the device takes for `len` bytes.
     fn pause(&self, len: usize) {
         let SimSpec { latency, bandwidth, jitter, .. } = self.spec;
         let transfer = bandwidth.map_or(0.0, |bandwidth| len as f64 / bandwidth as f64);
-        // The fractional parts of multiples of the golden ratio are spread evenly.
+        // The fractional parts of multiples of the golden ratio are evenly distributed.
         let draw = self.draws.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
         let long = latency + Duration::from_secs_f64(transfer) + jitter.mul_f64(draw as f64 / u64::MAX as f64);
         if long >= Duration::from_micros(200) {
@@ -186,14 +187,14 @@ impl State {
         }
     }
 
-    /// Brings bytes to the host.
+    /// Copies bytes to the host.
     ///
     /// # Safety
-    /// Both ranges must be there; nobody else may use the target.
+    /// Both ranges must be mapped, and nothing else may use the target.
     unsafe fn bring(&self, from: usize, to: usize, len: usize) {
         let _one_at_a_time = lock(&self.way_back);
         self.pause(len);
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
     }
 }
@@ -230,7 +231,7 @@ impl Accelerator for Sim {
             return Err(DeviceError::Failed { device: self.name(), what: "freeing memory", why });
         };
         *lock(&self.shared.used) -= allocation.len;
-        // SAFETY: out of the list, and the caller's word for the rest.
+        // SAFETY: removed from the list; the caller guarantees the rest.
         unsafe { unmap(memory.address, allocation) };
         Ok(())
     }
@@ -250,7 +251,7 @@ impl Accelerator for Sim {
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {
         self.shared.fails(Operation::Download)?;
         let from = self.bytes_of(from, offset, len)?;
-        // SAFETY: checked to lie in the allocation; the caller vouches for the target.
+        // SAFETY: checked to lie in the allocation; the caller guarantees the target.
         unsafe { self.shared.bring(from, to as usize, len) };
         Ok(())
     }
@@ -349,17 +350,17 @@ impl Accelerator for Sim {
 impl Drop for State {
     fn drop(&mut self) {
         for (address, allocation) in std::mem::take(&mut *lock(&self.allocations)) {
-            // SAFETY: whoever used the memory has gone.
+            // SAFETY: the memory is no longer used.
             unsafe { unmap(address, allocation) };
         }
     }
 }
 
 /// # Safety
-/// The allocation was made by `allocate` and is not used any longer. As with CUDA, whatever was laid over the address goes with
-/// it.
+/// The allocation was made by `allocate` and is no longer used. As with CUDA, everything mapped over the address is
+/// unmapped too.
 unsafe fn unmap(address: u64, allocation: Allocation) {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         libc::munmap(allocation.bytes as *mut libc::c_void, allocation.len);
         if allocation.bytes as u64 != address {
@@ -372,7 +373,7 @@ fn reserve(len: usize, protection: i32) -> Option<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // Where a huge page fits, its address is a multiple of its size, as on real devices.
     let spare = if len >= HUGE { HUGE } else { 0 };
-    // SAFETY: the kernel picks free addresses; what is spare before and behind goes back.
+    // SAFETY: the kernel picks free addresses; the spare parts before and behind are unmapped again.
     unsafe {
         let at = libc::mmap(ptr::null_mut(), len + spare, protection, flags, -1, 0);
         if at == libc::MAP_FAILED {

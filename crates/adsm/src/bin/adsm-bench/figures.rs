@@ -1,11 +1,12 @@
-//! `--figure`: the paper's figures of its evaluation (`[gmac 5]`), re-run.
+//! `--figure`: the paper's figures of its evaluation (`[gmac 5]`), measured again.
 //!
-//! - Figs. 7, 8 and 10: every program in every way: time over explicit copies, bytes moved, where the time goes.
+//! - Figs. 7, 8 and 10: all programs with all ways of sharing: time relative to explicit copies, bytes moved, breakdown
+//!   of time.
 //! - Fig. 9: the stencil in cubes of several sizes, by block size.
-//! - Fig. 11: two vectors of 8 million elements added, by block size, and how quickly pieces of these sizes go over.
+//! - Fig. 11: addition of two vectors of 8 million elements, by block size, and the bandwidth of pieces of these sizes.
 //! - Fig. 12: two-point correlation, by block size and rolling size.
 //!
-//! In Figs. 9, 11 and 12 a block is opened at a time, as the paper does it, and nothing is fetched before it is asked for.
+//! In Figs. 9, 11 and 12 one block is opened at a time, as in the paper, and nothing is fetched early.
 
 use crate::{
     measure::{Bandwidth, Make, Opened, Plan, Report, compare, compare_all, library, median},
@@ -47,7 +48,7 @@ pub fn run(plan: &Plan, opened: &Opened, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Explicit copies, and rolling-update as in the paper with blocks of 2^shift bytes and rolling sizes.
+/// Explicit copies, and rolling-update as in the paper with blocks of 2^shift bytes and these rolling sizes.
 fn by_block<'a>(plan: &Plan, opened: &'a Opened, shifts: &[u32], rolling: &[usize]) -> Vec<(String, Make<'a>)> {
     let accel = &opened.accel;
     let mut ways: Vec<(String, Make<'a>)> =
@@ -63,34 +64,34 @@ fn by_block<'a>(plan: &Plan, opened: &'a Opened, shifts: &[u32], rolling: &[usiz
     ways
 }
 
-/// Pinned memory, in pieces of `block` bytes, one waited for after the other: medians.
+/// Median bandwidth from and to pinned memory, in pieces of `block` bytes, each completed before the next is started.
 fn bandwidth(accel: &dyn Accelerator, block: usize, runs: usize) -> Outcome<Bandwidth> {
     let total = (32 << 20).max(block);
     let memory = accel.allocate(total)?;
     let mut host = vec![1u8; total];
     // SAFETY: the vector lives until it is unregistered below.
     unsafe { accel.register(host.as_mut_ptr(), total) }?;
-    // Enough pieces for a clock, few enough for small ones.
+    // Enough pieces to measure, few enough if they are small.
     let pieces = (total / block).min(256);
     let rate = |seconds: f64| (pieces * block) as f64 / seconds / 1e9;
     let mut measured = (Vec::new(), Vec::new());
     for _ in 0..=runs {
         let begin = Instant::now();
         for piece in 0..pieces {
-            // SAFETY: a part of the vector, which stays as it is.
+            // SAFETY: a part of the vector, which stays unchanged.
             let ticket = unsafe { accel.upload(&memory, piece * block, host.as_ptr().add(piece * block), block) }?;
             accel.wait(ticket)?;
         }
         measured.0.push(rate(begin.elapsed().as_secs_f64()));
         let begin = Instant::now();
         for piece in 0..pieces {
-            // SAFETY: a part of the vector, which nobody else uses.
+            // SAFETY: a part of the vector, which is not used otherwise.
             unsafe { accel.download(&memory, piece * block, host.as_mut_ptr().add(piece * block), block) }?;
         }
         measured.1.push(rate(begin.elapsed().as_secs_f64()));
     }
     accel.unregister(host.as_mut_ptr());
     accel.free(memory)?;
-    // The first of each brings pages in.
+    // The first run of each maps pages and is not counted.
     Ok(Bandwidth { block, to_device: median(&measured.0[1..]), from_device: median(&measured.1[1..]) })
 }

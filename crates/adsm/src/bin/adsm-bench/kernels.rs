@@ -1,18 +1,18 @@
-//! The programs' kernels: PTX and OpenCL C as committed, and the same as plain Rust.
+//! The programs' kernels: PTX and OpenCL C as committed, and equivalent plain Rust.
 //!
-//! The Rust versions run on the simulated device and are what results of the others are compared with.
+//! The Rust versions run on the simulated device; the results of the others are compared with theirs.
 
 use adsm::{KernelSource, accel::Native};
 
 const PTX: &str = include_str!("../../../kernels/kernels.ptx");
 const OPENCL: &str = concat!(include_str!("../../../kernels/opencl.h"), include_str!("../../../kernels/kernels.c"));
 
-/// A kernel by its name, with its Rust version.
+/// A kernel, by its name, with its Rust version.
 pub fn source(name: &'static str, native: fn(&mut Native<'_>)) -> KernelSource {
     KernelSource::new(name).ptx(PTX).opencl(OPENCL).native(native)
 }
 
-/// Bytes of the device as what the kernel takes them for.
+/// Device bytes as a slice of the kernel's type.
 fn of<T: adsm::Pod>(bytes: &mut [u8]) -> &mut [T] {
     // SAFETY: any bytes are such values; device memory begins at a page.
     unsafe { bytes.align_to_mut().1 }

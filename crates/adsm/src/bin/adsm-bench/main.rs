@@ -1,8 +1,9 @@
 //! `adsm-bench`: the paper's measurements, on whatever device there is.
 //!
-//! Each program runs with explicit copies from pinned and from pageable memory, with managed memory with and without prefetch
-//! (CUDA), and with the protocols of this library, in turns, so that a slow moment of the machine meets all of them. One file
-//! that needs the C library and, for CUDA, the driver: it can be carried to a machine without Rust.
+//! Each program runs with explicit copies from pinned and from pageable memory, with managed memory with and without
+//! prefetch (CUDA), and with the protocols of this library. The ways take turns, so that a slow moment of the machine
+//! affects all of them. The program is one file that needs only the C library and, for CUDA, the driver: it can be
+//! copied to a machine without Rust.
 
 mod figures;
 mod kernels;
@@ -74,7 +75,7 @@ fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
     let config = Config::from_env()?;
     let latency = Duration::from_micros(options.latency);
     let bandwidth = options.bandwidth.map(|Size(bytes)| bytes as u64);
-    // As much as the programs want: what is never touched is never there.
+    // Ample memory: pages that are never accessed are never allocated.
     let simulated = SimSpec { latency, bandwidth, memory: 1 << 40, ..SimSpec::default() };
     let opened = measure::open(options.device, simulated)?;
     if options.selftest {

@@ -1,4 +1,4 @@
-//! Measuring: every way in turns, many times, with confidence intervals.
+//! Measurement: all ways in turns, many times, with confidence intervals.
 
 use crate::{
     figures,
@@ -16,33 +16,33 @@ use adsm::{
 use serde::Serialize;
 use std::{fmt::Write, sync::Arc, time::Instant};
 
-/// What is to be measured.
+/// What to measure.
 pub struct Plan {
     pub config: Config,
     pub quick: bool,
     pub runs: usize,
     pub only: Vec<String>,
-    /// Sizes of blocks that are compared.
+    /// Block sizes to compare.
     pub blocks: Vec<usize>,
-    /// Of the paper's figures, those that are wanted; none for the comparison of everything.
+    /// The requested figures of the paper; empty for the comparison of everything.
     pub figures: Vec<u8>,
     pub end: Option<Instant>,
 }
 
-/// What came out.
+/// The results.
 #[derive(Serialize)]
 pub struct Report {
     pub device: String,
     pub machine: String,
     pub rows: Vec<Row>,
     pub bandwidths: Vec<Bandwidth>,
-    /// Results that differ from the first way's.
+    /// Results that differ from those of the first way.
     pub wrong: Vec<String>,
     /// Ways that could not be measured, and why.
     pub missing: Vec<String>,
 }
 
-/// A program in one way.
+/// A program measured with one way of sharing.
 #[derive(Serialize)]
 pub struct Row {
     pub program: String,
@@ -53,35 +53,35 @@ pub struct Row {
     pub mean: f64,
     /// Half the width of the 95% confidence interval of the mean.
     pub ci95: f64,
-    /// Time over that of explicit copies from pinned memory in the same round: median.
+    /// Median of the time relative to that of explicit copies from pinned memory in the same round.
     pub over_hand: f64,
-    /// Share of the time spent serving faults, and opening blocks on trust so that there are none: transfers excluded.
+    /// Share of the time spent serving faults and opening blocks on trust, transfers excluded.
     pub fault_share: Option<f64>,
-    /// Of which on trust.
+    /// Part of it: opening on trust.
     pub trust_share: Option<f64>,
-    /// Transfers included.
+    /// The same share with transfers included.
     pub fault_and_transfer_share: Option<f64>,
     /// Where the time went, in milliseconds (medians).
     pub breakdown: Option<Breakdown>,
     pub runs: Vec<f64>,
-    /// Of the last round.
+    /// The counters of the last round.
     pub stats: Option<Stats>,
 }
 
-/// Where a round's time went (Fig. 10).
+/// Breakdown of a round's time (Fig. 10).
 #[derive(Clone, Copy, Default, Serialize)]
 pub struct Breakdown {
     /// The program itself.
     pub cpu: f64,
-    /// Waiting for kernels, and for what they wait for.
+    /// Waiting for kernels, and for the uploads before them.
     pub gpu: f64,
-    /// Waiting for bytes that were touched.
+    /// Waiting for transfers of accessed data.
     pub copy: f64,
-    /// Serving faults and opening on trust, but for that.
+    /// Serving faults and opening on trust, without these transfers.
     pub fault: f64,
-    /// Of which on trust.
+    /// Part of it: opening on trust.
     pub trust: f64,
-    /// Handing objects over, taking them back, and starting kernels.
+    /// Releasing and acquiring objects, and starting kernels.
     pub call: f64,
     /// Writing files.
     pub output: f64,
@@ -112,16 +112,16 @@ impl Breakdown {
     }
 }
 
-/// How quickly pieces of a size go over, one after the other.
+/// Bandwidth of sequential transfers in pieces of one size.
 #[derive(Serialize)]
 pub struct Bandwidth {
     pub block: usize,
-    /// Gigabytes (of 10^9 bytes) a second.
+    /// In gigabytes (10^9 bytes) per second.
     pub to_device: f64,
     pub from_device: f64,
 }
 
-/// A device, and as what it is if it is CUDA's.
+/// A device, also in its CUDA type if it is one.
 pub struct Opened {
     pub accel: Arc<dyn Accelerator>,
     pub cuda: Option<Arc<Cuda>>,
@@ -189,7 +189,7 @@ pub fn run(plan: &Plan, opened: &Opened) -> Outcome<Report> {
     Ok(report)
 }
 
-/// Every way, with the program's size: Figs. 7, 8 and 10.
+/// All ways, with the program's size: Figs. 7, 8 and 10.
 pub fn compare_all(plan: &Plan, opened: &Opened, program: &Program, report: &mut Report) {
     compare(plan, program, program.name, ways(opened, &plan.config, &[]), report);
 }
@@ -202,7 +202,7 @@ struct Running {
     breakdowns: Vec<Breakdown>,
 }
 
-/// Runs a program in some ways, of which the first is what the others are compared with.
+/// Runs a program with several ways of sharing; the first is the baseline of the others.
 pub fn compare(plan: &Plan, program: &Program, title: &str, ways: Vec<(String, Make<'_>)>, report: &mut Report) {
     eprintln!("{title} ...");
     let mut all = Vec::new();
@@ -212,7 +212,7 @@ pub fn compare(plan: &Plan, program: &Program, title: &str, ways: Vec<(String, M
             Err(why) => report.missing.push(format!("{} {way}: {why}", program.name)),
         }
     }
-    // The first round of each brings pages and code in and is not counted.
+    // The first round of each loads pages and code and is not counted.
     for round in 0..=plan.runs as u32 {
         if round > 1 && plan.end.is_some_and(|end| Instant::now() > end) {
             report.missing.push(format!("{}: stopped after {} runs: no time left", program.name, round - 1));
@@ -276,7 +276,7 @@ pub fn compare(plan: &Plan, program: &Program, title: &str, ways: Vec<(String, M
     }
 }
 
-/// An order that changes from round to round: what comes after a way that moves much meets colder caches.
+/// An order that changes from round to round: a way that runs after one that moves much data finds colder caches.
 fn shuffled(count: usize, round: u32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     let mix = |place: usize| {
@@ -312,7 +312,7 @@ fn mean_and_interval(values: &[f64]) -> (f64, f64) {
     (mean, t * (variance / n).sqrt())
 }
 
-/// Processor and system, for the record.
+/// Processor and system, for the report.
 pub fn machine() -> String {
     let read = |file| std::fs::read_to_string(file).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");
@@ -323,7 +323,7 @@ pub fn machine() -> String {
 }
 
 impl Report {
-    /// For a terminal.
+    /// The report as text for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n{}\n", self.device, self.machine);
         let mut program = "";

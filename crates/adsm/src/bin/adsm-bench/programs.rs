@@ -1,7 +1,8 @@
-//! The programs: streaming, sparse updates, a 3-D stencil with source and output to disk, and own versions of the Parboil kinds
-//! (`[gmac Table 2]`).
+//! The programs: streaming, sparse updates, a 3-D stencil with source and output to disk, and reimplementations of the
+//! Parboil programs (`[gmac Table 2]`).
 //!
-//! A round makes its inputs on the CPU, runs kernels, and takes the results in. Its digest must not depend on how data is shared.
+//! A round creates its inputs on the CPU, runs kernels, and reads the results. Its digest must not depend on how data
+//! is shared.
 
 use crate::{
     kernels::{self, source},
@@ -19,9 +20,9 @@ use std::{
 /// A program with its sizes.
 pub struct Program {
     pub name: &'static str,
-    /// What it stands for: `streaming`, `sparse`, `stencil`, or `kernel` where kernels dominate.
+    /// Its class: `streaming`, `sparse`, `stencil`, or `kernel` where kernels dominate.
     pub kind: &'static str,
-    /// Bytes of its buffers.
+    /// Sizes of its buffers in bytes.
     pub buffers: Vec<usize>,
     round: Round,
     /// Time that rounds spent writing files.
@@ -31,12 +32,12 @@ pub struct Program {
 type Round = Box<dyn Fn(&mut dyn Store, u32) -> Outcome<f64>>;
 
 impl Program {
-    /// One round; the digest of its results.
+    /// Runs one round and returns the digest of its results.
     pub fn round(&self, store: &mut dyn Store, round: u32) -> Outcome<f64> {
         (self.round)(store, round)
     }
 
-    /// How much of the rounds since the last question was spent writing files.
+    /// Time spent writing files since the last call.
     pub fn spent_on_output(&self) -> Duration {
         self.output.take()
     }
@@ -51,7 +52,7 @@ impl Program {
     }
 }
 
-/// Every program, at a size: 0 for tests, 1 for a quick look, 2 for measurements.
+/// All programs, at a size: 0 for tests, 1 for a quick look, 2 for measurements.
 pub fn all(size: usize) -> Vec<Program> {
     vec![
         vecadd([40_000, 4 << 20, 64 << 20][size]),
@@ -72,14 +73,14 @@ fn groups(n: usize, block: usize) -> u32 {
     n.div_ceil(block) as u32
 }
 
-/// A cheap sequence that looks random.
+/// A cheap pseudo-random sequence.
 fn noise(seed: usize) -> f32 {
     let mixed = (seed as u32).wrapping_mul(2_654_435_761) >> 8;
     mixed as f32 / (1 << 24) as f32
 }
 
 fn digest(values: &[f32]) -> f64 {
-    // Four sums side by side: reading should cost what memory costs.
+    // Eight independent sums, so that reading is limited by memory only.
     let mut sums = [0.0f64; 8];
     for chunk in values.chunks(8) {
         for (sum, value) in sums.iter_mut().zip(chunk) {
@@ -107,7 +108,7 @@ pub fn vecadd(n: usize) -> Program {
     Program::new("vecadd", "streaming", vec![4 * n; 3], round)
 }
 
-/// One element is changed, then a kernel goes over all of them; `reads` looks at the element afterwards.
+/// Changes one element, then a kernel processes all of them; with `reads`, the element is read afterwards.
 fn sparse(name: &'static str, n: usize, reads: bool) -> Program {
     let kernel = source("drift", kernels::drift);
     let round = move |store: &mut dyn Store, round: u32| {
@@ -115,7 +116,7 @@ fn sparse(name: &'static str, n: usize, reads: bool) -> Program {
         store.floats(0)[at] = round as f32;
         store.sent(0, 4 * at..4 * at + 4)?;
         store.run(&kernel, [groups(n, 256), 1, 1], [256, 1, 1], &[Arg::Out(0), (n as u32).into()])?;
-        // Looking at everything is not what is measured; where it takes no time it is checked.
+        // Reading everything is not part of the measurement; small sizes do it as a check.
         let looked_at = match (n < 100_000, reads) {
             (true, _) => 0..n,
             (false, true) => at..at + 1,
@@ -127,7 +128,8 @@ fn sparse(name: &'static str, n: usize, reads: bool) -> Program {
     Program::new(name, "sparse", vec![4 * n], round)
 }
 
-/// Heat in a cube (5.1, Fig. 9): each step the CPU adds at one point; the cube goes to disk now and then.
+/// Heat in a cube (5.1, Fig. 9): in each step the CPU adds a source at one point; the cube is written to disk now and
+/// then.
 pub fn stencil(n: usize, steps: u32) -> Program {
     let kernel = source("stencil", kernels::stencil);
     let bytes = 4 * n * n * n;
@@ -158,7 +160,7 @@ pub fn stencil(n: usize, steps: u32) -> Program {
     Program { output, ..Program::new("stencil", "stencil", vec![bytes; 2], round) }
 }
 
-/// Writes a buffer to a file. How long the file took: fetching what is written is not its time.
+/// Writes a buffer to a file. Returns the time spent on the file, without the time to fetch the data.
 fn write_out(store: &mut dyn Store, buffer: usize, file: &std::path::Path) -> Outcome<Duration> {
     let mut spent = Duration::ZERO;
     let mut file = fs::File::create(file)?;
@@ -174,7 +176,7 @@ fn write_out(store: &mut dyn Store, buffer: usize, file: &std::path::Path) -> Ou
     Ok(spent)
 }
 
-/// Writes a buffer of floats and says that it was written.
+/// Fills a buffer with floats and reports that it was written.
 fn put(store: &mut dyn Store, buffer: usize, count: usize, value: impl Fn(usize) -> f32) -> Outcome {
     for (i, to) in store.floats(buffer)[..count].iter_mut().enumerate() {
         *to = value(i);
@@ -182,7 +184,7 @@ fn put(store: &mut dyn Store, buffer: usize, count: usize, value: impl Fn(usize)
     store.sent(buffer, 0..4 * count)
 }
 
-/// Charges in a plane's neighbourhood.
+/// The potential of point charges in a plane.
 fn cp(width: usize, atoms: usize) -> Program {
     let kernel = source("cp", kernels::cp);
     let cells = width * width;
@@ -203,7 +205,7 @@ fn cp(width: usize, atoms: usize) -> Program {
     Program::new("cp", "kernel", vec![16 * atoms, 4 * cells], round)
 }
 
-/// Both MRI kinds: samples of `parts` numbers, points, and two sums for each point.
+/// Both MRI programs: samples of `parts` numbers, points, and two sums for each point.
 fn mri(name: &'static str, points: usize, samples: usize, parts: usize) -> Program {
     let kernel = if parts == 4 { source("mri_q", kernels::mri_q) } else { source("mri_fhd", kernels::mri_fhd) };
     let round = move |store: &mut dyn Store, round: u32| {
@@ -218,7 +220,7 @@ fn mri(name: &'static str, points: usize, samples: usize, parts: usize) -> Progr
     Program::new(name, "kernel", buffers, round)
 }
 
-/// Petri nets: the CPU looks at what fired after each of several calls, and leaves the markings where they are.
+/// Petri nets: after each of several calls the CPU reads what fired, and leaves the markings on the device.
 fn pns(nets: usize, steps: u32) -> Program {
     const PLACES: usize = 32;
     let kernel = source("pns", kernels::pns);
@@ -255,7 +257,7 @@ fn rpes(shells: usize) -> Program {
     Program::new("rpes", "kernel", vec![16 * shells, 4 * shells * shells], round)
 }
 
-/// Motion estimation: all 289 places for each 4 x 4 block of a frame.
+/// Motion estimation: all 289 positions for each 4 x 4 block of a frame.
 fn sad(width: usize, height: usize) -> Program {
     let kernel = source("sad", kernels::sad);
     let blocks = width / 4 * (height / 4);
@@ -276,7 +278,7 @@ fn sad(width: usize, height: usize) -> Program {
     Program::new("sad", "kernel", buffers, round)
 }
 
-/// Angles between points of the sky. Like the paper's, it initialises its input in several passes.
+/// Angles between points of the sky. Like the paper's program, it initialises its input in several passes.
 pub fn tpacf(n: usize) -> Program {
     const BINS: usize = 20;
     let kernel = source("tpacf", kernels::tpacf);

@@ -1,7 +1,7 @@
-//! `--selftest`: is everything right on this device?
+//! `--selftest`: checks that everything works on this device.
 //!
-//! Random accesses by CPU and kernels against a plain model in every setting, each program against its Rust version, several
-//! threads at once, and misuse. It stops at nothing, and says what failed.
+//! Compares random accesses by CPU and kernels with a plain model in every setting, and each program with its Rust
+//! version; runs several threads at once; tries misuse. It continues after failures and reports them.
 
 use crate::{
     measure::Opened,
@@ -111,7 +111,7 @@ pub fn run(opened: &Opened, quick: bool) -> Outcome<bool> {
     Ok(failed == 0)
 }
 
-/// A small generator, so that failures repeat.
+/// A small generator with a fixed seed, so that failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -181,7 +181,7 @@ fn random(accels: &[Arc<dyn Accelerator>], config: &Config, rounds: usize) -> Ou
     Ok(format!("{faults} faults"))
 }
 
-/// Threads with objects of their own, and one object that all of them read and write in parts.
+/// Threads with objects of their own, and one object of which each reads and writes a part.
 fn threads(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
     let config = Config { block: PAGE, rolling: 16, ..Config::default() };
     let runtime = Runtime::with(vec![Arc::clone(accel)], config)?;
@@ -234,7 +234,7 @@ fn threads(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
     Ok(String::new())
 }
 
-/// What a program must not do is refused, and nothing breaks.
+/// Misuse by a program is refused without harm.
 fn misuse(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
     let runtime = Runtime::with(vec![Arc::clone(accel)], Config::default())?;
     let host = runtime.host();

@@ -1,7 +1,7 @@
 //! The ways in which a program can share data with a device.
 //!
-//! A program is written once. It says where a hand-tuned program would copy (`sent`, `wanted`); only the ways that copy by hand
-//! listen, the others do what they do by themselves.
+//! A program is written once. It states where a hand-tuned program would copy (`sent`, `wanted`). Only the ways with
+//! explicit copies use these hints; the others transfer data on their own.
 
 use adsm::{
     Config, Runtime, Stats, Value,
@@ -17,9 +17,9 @@ pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 /// An argument of a kernel.
 #[derive(Clone, Copy)]
 pub enum Arg {
-    /// A buffer that it reads.
+    /// A buffer that the kernel reads.
     In(usize),
-    /// A buffer that it may write.
+    /// A buffer that the kernel may write.
     Out(usize),
     Value(Value),
 }
@@ -34,15 +34,15 @@ impl<T: Into<Value>> From<T> for Arg {
 pub trait Store {
     /// A buffer as the CPU sees it.
     fn host(&mut self, buffer: usize) -> &mut [u8];
-    /// Here a hand-tuned program copies these bytes to the device.
+    /// A hand-tuned program copies these bytes to the device here.
     fn sent(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome;
-    /// Here it copies them back.
+    /// A hand-tuned program copies these bytes back here.
     fn wanted(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome;
-    /// Before the bytes are given to a system call.
+    /// Called before the bytes are passed to a system call.
     fn before_write(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome;
     /// Runs a kernel to its end.
     fn run(&mut self, kernel: &KernelSource, grid: [u32; 3], block: [u32; 3], arguments: &[Arg]) -> Outcome;
-    /// What the library counted, if it is the library.
+    /// The library's counters, if this way uses the library.
     fn stats(&self) -> Option<Stats>;
 
     fn floats(&mut self, buffer: usize) -> &mut [f32] {
@@ -71,7 +71,7 @@ impl Loaded {
     }
 }
 
-/// Two copies of everything, and explicit transfers.
+/// Two copies of each buffer, and explicit transfers.
 pub struct Copies {
     accel: Arc<dyn Accelerator>,
     buffers: Vec<(*mut u8, usize, DeviceMemory)>,
@@ -131,7 +131,7 @@ impl Store for Copies {
 
     fn wanted(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
         let (host, _, memory) = self.buffers[buffer];
-        // SAFETY: the buffer is borrowed by nobody here.
+        // SAFETY: the buffer is not borrowed here.
         unsafe { self.accel.download(&memory, bytes.start, host.add(bytes.start), bytes.len()) }?;
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Managed {
         let mut managed = Self { cuda: Arc::clone(cuda), buffers: Vec::new(), prefetch, loaded: Loaded::default() };
         for &size in sizes {
             let mut address = 0;
-            // SAFETY: an out-parameter; 1 makes it accessible from everywhere.
+            // SAFETY: an out-parameter; 1 makes the memory accessible from all devices.
             let code = unsafe { (cuda.driver.alloc_managed)(&mut address, size.next_multiple_of(4096), 1) };
             cuda.check(code, "allocating managed memory")?;
             managed.buffers.push((address, size));
@@ -190,7 +190,7 @@ impl Managed {
         }
         self.cuda.enter()?;
         let (address, size) = self.buffers[buffer];
-        // Whole pages.
+        // Round to whole pages.
         let (first, end) =
             (bytes.start / 4096 * 4096, bytes.end.next_multiple_of(4096).min(size.next_multiple_of(4096)));
         if first >= end {
@@ -253,7 +253,7 @@ impl Store for Managed {
     }
 }
 
-/// This library.
+/// The way of this library.
 pub struct Adsm {
     runtime: Runtime,
     host: Arc<Host>,
@@ -266,7 +266,7 @@ impl Adsm {
         Self::on(&[Arc::clone(accel)], config, sizes)
     }
 
-    /// On several devices, among which the setting chooses.
+    /// With several devices, among which the setting chooses.
     pub fn on(accels: &[Arc<dyn Accelerator>], config: Config, sizes: &[usize]) -> Outcome<Self> {
         let runtime = Runtime::with(accels.to_vec(), config)?;
         let host = Arc::clone(runtime.host());
@@ -292,7 +292,7 @@ impl Drop for Adsm {
 impl Store for Adsm {
     fn host(&mut self, buffer: usize) -> &mut [u8] {
         let object = &self.objects[buffer];
-        // SAFETY: an object of this size; a closed page is opened when it is touched; borrowed like the store.
+        // SAFETY: an object of this size; a closed page is opened when it is accessed; borrowed like the store.
         unsafe { std::slice::from_raw_parts_mut(object.base() as *mut u8, object.len) }
     }
 

@@ -1,4 +1,4 @@
-//! How the elements of a complex are connected.
+//! Connects the elements of a CPU complex.
 
 use super::{CoreIds, CpuIds};
 use crate::{
@@ -12,12 +12,13 @@ use crate::{
 use engine::{Cycles, Hertz, PortSpec};
 
 impl Lowering<'_> {
-    /// Bytes a second of the network's wires.
+    /// Bandwidth of the network's wires, in bytes per second.
     fn bandwidth(&self, cpu: &CpuComplex) -> Option<u64> {
         cpu.network.bytes_per_cycle.map(|bytes| bytes * cpu.system_clock.0)
     }
 
-    /// Bytes a second on the way from GPUs to the memory controller: hub and system agent stand at one switch (4.4.1).
+    /// Bandwidth from the GPUs to the memory controller, in bytes per second: hub and system agent stand at one switch
+    /// (`[giles 4.4.1]`).
     fn gpu_bandwidth(&self, cpu: &CpuComplex) -> Option<u64> {
         cpu.hub.bytes_per_cycle.map(|bytes| bytes * self.machine.clock.0)
     }
@@ -26,7 +27,7 @@ impl Lowering<'_> {
         self.plan.clocks[self.plan.element(id).clock]
     }
 
-    /// A wire there and back within the complex.
+    /// A pair of wires within the complex, one per direction.
     fn pair(
         &mut self,
         (upper, name, lower): (Id, &str, Id),
@@ -95,7 +96,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Who is told what to do, in the order in which they are told.
+    /// Connects the conductor to the testers, in the order in which it commands them.
     fn connect_testers(&mut self, ids: &CpuIds, conductor: Id) {
         let mut all = vec![("front_end".to_owned(), ids.front_end)];
         all.extend(ids.cores.iter().enumerate().map(|(core, of)| (format!("core{core}"), of.data)));
@@ -130,7 +131,7 @@ impl Lowering<'_> {
         self.attach(ids, core.l2, 0, bandwidth);
     }
 
-    /// The kernel tells an element what to forget.
+    /// Connects the kernel's shootdowns to an element.
     pub(in crate::plan) fn shoots(&mut self, shooter: Id, id: Id) {
         let way = PortSpec { capacity: 1, latency: Cycles(1), bytes_per_cycle: None };
         let name = format!("to_{}", self.plan.element(id).path.to_string().replace('.', "_"));

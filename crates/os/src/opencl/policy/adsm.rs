@@ -1,10 +1,12 @@
-//! `adsm-batch`, `adsm-lazy` and `adsm-rolling`: the host keeps its copy and the devices' alike, devices do nothing (`[gmac 3, 4]`).
+//! `adsm-batch`, `adsm-lazy` and `adsm-rolling`: the host keeps its copy and the devices' consistent; devices take no
+//! part (`[gmac 3, 4]`).
 //!
-//! Each object has a frame on both sides of every page. What is sent when, the tables of [`protocol::adsm`] say: of batch-update and
-//! lazy-update object by object, of rolling-update block by block. Objects are bound to kernels (`[gmac 3.3]`): a buffer to those it is
-//! an argument of, shared virtual memory to all kernels while the host has not mapped it to write. Rolling-update sends the block back that
-//! was changed longest ago when more are changed than the rolling size says, which grows by two with each object unless it is fixed; no
-//! thread waits for that.
+//! Every page of an object has a frame on both sides. The tables of [`protocol::adsm`] determine what is sent when: per
+//! object under batch-update and lazy-update, per block under rolling-update. Objects are bound to kernels (`[gmac
+//! 3.3]`): a buffer to the kernels that have it as an argument, shared virtual memory to all kernels while the host has
+//! not mapped it for writing. Under rolling-update, when more blocks are dirty than the rolling size allows, the block
+//! that became dirty first is sent back; no thread waits for that. The rolling size grows by two with each object
+//! unless it is fixed.
 
 use super::{
     super::{
@@ -20,7 +22,7 @@ use mem::{Bytes, LineAddr, PAGE, VirtAddr};
 use protocol::{Block as Data, Kind, Line, Log, Msg, Node, Place, Step, adsm, step};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Which of the three.
+/// One of the three update protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     Batch,
@@ -28,17 +30,17 @@ pub enum Update {
     Rolling,
 }
 
-/// Sizes that can be chosen.
+/// Configurable sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// Of rolling-update, in bytes; whole pages.
+    /// The block size of rolling-update in bytes, a multiple of the page size.
     pub size: Bytes,
-    /// Changed blocks that there may be; none: two for each object.
+    /// The maximum number of dirty blocks; none: two per object.
     pub rolling: Option<u64>,
 }
 
 impl Default for Blocks {
-    /// About the size from which on the paper finds transfers efficient (`[gmac 5.2]`).
+    /// About the size at which the paper finds transfers efficient (`[gmac 5.2]`).
     fn default() -> Self {
         Self { size: Bytes(256 << 10), rolling: None }
     }
@@ -47,7 +49,7 @@ impl Default for Blocks {
 #[derive(Debug)]
 struct Object {
     size: Bytes,
-    /// Kernels under way that it is bound to.
+    /// The number of kernels in flight that it is bound to.
     calls: usize,
     blocks: Vec<Line<1>>,
 }
@@ -57,11 +59,11 @@ pub struct Adsm {
     spread: Spread,
     sizes: Blocks,
     objects: BTreeMap<u64, Object>,
-    /// Changed blocks, the one changed longest ago first: their object, and their place in that.
+    /// Dirty blocks, oldest first: the object, and the index of the block.
     changed: VecDeque<(u64, usize)>,
 }
 
-/// What a step of a block asks for.
+/// Transfers that an event requires for a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moves {
     send: bool,
@@ -92,13 +94,14 @@ impl Adsm {
         protocol::Controller::<1>::table(self.table_of()).states[line.state as usize]
     }
 
-    /// The state of this name.
+    /// The state with this name.
     fn named(&self, name: &str) -> u8 {
         let states = protocol::Controller::<1>::table(self.table_of()).states;
         states.iter().position(|state| *state == name).expect("all tables have this state") as u8
     }
 
-    /// Shows a block an event, and all that follows from it: what is sent lands, what is fetched comes, before anything else happens.
+    /// Applies an event to a block with all its consequences: transfers count as completed before anything else
+    /// happens.
     fn show(&mut self, base: u64, n: usize, kind: Kind) -> Moves {
         let host = self.table_of();
         let table = protocol::Controller::<1>::table(host);
@@ -138,7 +141,7 @@ impl Adsm {
         (VirtAddr(base + start), Bytes(whole.min(size.0 - start)))
     }
 
-    /// The host's rights to a block in its present state.
+    /// The guard that corresponds to a block's state.
     fn guard(&self, base: u64, n: usize) -> Act {
         let line = self.objects.get(&base).and_then(|object| object.blocks.get(n));
         let guard = match (self.update, line.map(|line| self.state(line))) {
@@ -149,7 +152,7 @@ impl Adsm {
         Act::Guard(self.block(base, n), guard)
     }
 
-    /// The objects that these regions lie in.
+    /// The objects that contain these regions.
     fn bound(&self, regions: &[Region]) -> Vec<u64> {
         let find = |(at, _): &Region| self.find(at.0);
         let mut bases: Vec<u64> = regions.iter().filter_map(find).collect();
@@ -165,7 +168,7 @@ impl Adsm {
     }
 }
 
-/// Moves of a block to its devices, or back.
+/// The page moves that send a block to its devices, or fetch it.
 fn moves(region: Region, send: bool, world: &World<'_>) -> Vec<Moved> {
     let moved = |page: u64| {
         let home = Spot::Device(world.tables.home(page)?);
@@ -183,7 +186,7 @@ impl Paging for Adsm {
             return Err(cl::MEM_OBJECT_ALLOCATION_FAILURE);
         }
         let count = region.1.0.div_ceil(self.block_size(region.1)) as usize;
-        // Both sides hold what nobody has written: they are alike.
+        // Neither side has been written yet, so both copies are equal.
         let state = self.named(if self.update == Update::Batch { "Dirty" } else { "ReadOnly" });
         let line = Line { data: Data::full([0]), ..Line::new(state) };
         self.objects.insert(region.0.0, Object { size: region.1, calls: 0, blocks: vec![line; count] });
@@ -213,7 +216,7 @@ impl Paging for Adsm {
             self.changed.retain(|(other, _)| *other != base);
         }
         acts.push(Act::Move(sent, Cause::Call));
-        // What batch-update leaves unguarded the host may still read.
+        // Under batch-update the host may still read its copy, so it is not overwritten.
         if self.update != Update::Batch {
             acts.extend(spoilt);
         }

@@ -1,4 +1,4 @@
-//! `memcpy`: devices have memory of their own, and what the host sees of it is copied.
+//! `memcpy`: devices have memory of their own, and the host gets copies of it.
 
 use super::{
     super::{
@@ -12,12 +12,12 @@ use crate::guest::GuestMemory;
 use mem::{Bytes, VirtAddr};
 use std::collections::BTreeMap;
 
-/// The device has memory of its own.
+/// The `memcpy` policy.
 #[derive(Default)]
 pub struct Memcpy {
-    /// Shared virtual memory that is mapped to be written, by address.
+    /// Shared virtual memory that is mapped for writing, by address.
     written: BTreeMap<VirtAddr, Bytes>,
-    /// Whether it has a frame on each side, so that its bytes are copied.
+    /// Whether shared virtual memory has a frame on each side, so that its bytes must be copied.
     apart: bool,
 }
 
@@ -52,7 +52,7 @@ impl MemoryPolicy for Memcpy {
         vec![Step::Write(rect), Step::Transfer(rect.bytes())]
     }
 
-    /// What is mapped to be read comes over the wire; what was mapped to be written goes back.
+    /// Mapping for reading transfers the bytes to the host; unmapping after writing transfers them back.
     fn svm_map(&mut self, address: VirtAddr, size: Bytes, access: MapAccess) -> Vec<Step> {
         if access.write {
             self.written.insert(address, size);

@@ -1,8 +1,8 @@
-//! `managed-eager`: unified memory without faults of GPUs, as CUDA 6 and 7 have it (`[umh 1, 3]`).
+//! `managed-eager`: unified memory without GPU page faults, as in CUDA 6 and 7 (`[umh 1, 3]`).
 //!
-//! Memory is allocated on the active GPU. Before a kernel all that is on the host goes to GPUs, used or not; the first access of the host
-//! to an object after that waits until no kernel runs and brings all of the object back, changed or not, read or to be overwritten. With one
-//! device for each GPU, memory follows the GPU that runs a kernel.
+//! Memory is allocated on the active GPU. Before a kernel starts, all memory that is on the host moves to GPUs, used or
+//! not. The host's first access to an object after that waits until no kernel runs and moves the whole object back,
+//! changed or not. With one device per GPU, memory follows the GPU that runs a kernel.
 
 use super::{
     super::{

@@ -1,8 +1,9 @@
-//! `shared` where memories of GPUs are levels above the host's, and hold copies of its blocks (`[umh 4.2]`).
+//! `shared` on machines whose GPU memories cache the host's memory in blocks (`[umh 4.2]`).
 //!
-//! A host outside the machine has no caches that would take part in the protocol. So the driver guards what kernels may have copies of, and
-//! the first access of the host to a page has the memories of GPUs give up what they hold of it: that is what a coherent access of a
-//! core would do, in blocks of a page. With a final flush the host's memory is up to date after a kernel, and only its writes are watched.
+//! A host outside the machine has no caches that could take part in the protocol. So the driver guards the memory that
+//! kernels may have copied. The host's first access to a page makes the memories of GPUs write back and drop their
+//! copies of it: what a coherent access of a core would do, in blocks of a page. With a final flush the host's memory
+//! is up to date after a kernel, and only the host's writes are guarded.
 
 use super::{
     super::{
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 struct Object {
     size: Bytes,
-    /// Whether a kernel has been started since it is there.
+    /// Whether a kernel has started since the object was allocated.
     guarded: bool,
 }
 
@@ -27,7 +28,7 @@ struct Object {
 pub struct Hierarchy {
     guard: Guard,
     objects: BTreeMap<u64, Object>,
-    /// Guarded pages that the host has got back since the last kernel was started.
+    /// Guarded pages that the host has taken back since the last kernel started.
     open: BTreeSet<u64>,
 }
 

@@ -1,10 +1,10 @@
-//! Memory policies: where buffers lie, and what map, unmap, read, write and launch do to their bytes.
+//! Memory policies: where buffers are placed, and what map, unmap, read, write and launch do to their bytes.
 //!
-//! A policy belongs to the driver, not to the program: the same program runs under each of them. `memcpy` keeps buffers in memory of
-//! the device; what the host sees of them is copied, as with a GPU on its own board. `shared` gives host and device one and the same
-//! bytes; `zero-copy` does so too, where devices have memory of their own and reach the host's. Under the others host and devices
-//! use one address, and pages or blocks are brought where they are needed ([`Paging`]): `managed-eager`, `managed-fault`, and the
-//! three of asymmetric distributed shared memory.
+//! A policy is the driver's choice: programs run unchanged under each of them. `memcpy` keeps buffers in device memory;
+//! the host gets copies, as with a discrete GPU. `shared` gives host and device the same bytes; `zero-copy` does so
+//! too, on machines whose devices have their own memory and can access the host's. Under the others host and devices
+//! use one address, and pages or blocks are moved on demand ([`Paging`]): `managed-eager`, `managed-fault`, and the
+//! three protocols of asymmetric distributed shared memory.
 
 mod adsm;
 mod copying;
@@ -36,44 +36,44 @@ use super::{
 };
 use crate::guest::GuestMemory;
 
-/// Memory that the program brings to a new buffer.
+/// Program memory passed at the creation of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brought {
     Nothing,
     /// Its bytes are copied (`CL_MEM_COPY_HOST_PTR`).
     Copied(VirtAddr),
-    /// It is to be the buffer's memory on the host's side (`CL_MEM_USE_HOST_PTR`).
+    /// It serves as the buffer's memory on the host side (`CL_MEM_USE_HOST_PTR`).
     Used(VirtAddr),
 }
 
-/// Where a buffer lies.
+/// The placement of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
     pub size: Bytes,
-    /// What kernels access.
+    /// The address that kernels access.
     pub device: VirtAddr,
-    /// Whether the driver mapped that memory.
+    /// Whether the driver mapped this memory.
     pub owned: bool,
-    /// The program's own memory for it.
+    /// The program's memory for the buffer.
     pub host: Option<VirtAddr>,
 }
 
-/// A part of a buffer that is mapped.
+/// A mapped part of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// What the program got.
+    /// The pointer returned to the program.
     pub pointer: VirtAddr,
-    /// The bytes in the buffer's memory and at `pointer`: `from` there, `to` here.
+    /// The copy that fills the mapping: `from` the buffer's memory, `to` `pointer`.
     pub rect: Rect,
     pub written: bool,
-    /// Memory that the driver mapped for it.
+    /// The size of a staging area that the driver mapped for it.
     pub staging: Option<Bytes>,
 }
 
-/// How a program wants to access what it maps.
+/// How a program accesses a mapped part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapAccess {
-    /// The bytes must be there, to be read or to be kept where they are not written.
+    /// Whether the current bytes are needed: to be read, or to be kept where they are not overwritten.
     pub fetch: bool,
     pub write: bool,
 }
@@ -81,10 +81,10 @@ pub struct MapAccess {
 pub trait MemoryPolicy {
     fn name(&self) -> &'static str;
 
-    /// Finds a place for a buffer, and says how its first bytes get there.
+    /// Places a buffer, and returns the actions that set its initial contents.
     fn allocate(&mut self, guest: &mut dyn GuestMemory, size: Bytes, brought: Brought) -> Cl<(Placement, Vec<Action>)>;
 
-    /// Maps a part: what the program gets, and what is to be done before.
+    /// Maps a part; returns the mapping, and the steps that must precede it.
     fn map(
         &mut self,
         guest: &mut dyn GuestMemory,
@@ -95,23 +95,23 @@ pub trait MemoryPolicy {
 
     fn unmap(&mut self, mapping: &Mapping) -> Vec<Step>;
 
-    /// Copies from a buffer to the program.
+    /// The steps that copy from a buffer to the program.
     fn read(&mut self, rect: Rect) -> Vec<Step> {
         vec![Step::Read(rect)]
     }
 
-    /// Copies from the program to a buffer.
+    /// The steps that copy from the program to a buffer.
     fn write(&mut self, rect: Rect) -> Vec<Step> {
         vec![Step::Write(rect)]
     }
 
-    /// What is to be done before a kernel runs that uses these buffers, and after it.
+    /// The steps before and after a kernel that uses these buffers.
     fn launch(&mut self, buffers: &[Placement]) -> (Vec<Step>, Vec<Step>) {
         let _ = buffers;
         (Vec::new(), Vec::new())
     }
 
-    /// Shared virtual memory is mapped for the host, or given back to the device.
+    /// The steps to map shared virtual memory for the host; `svm_unmap` gives it back to the device.
     fn svm_map(&mut self, address: VirtAddr, size: Bytes, access: MapAccess) -> Vec<Step> {
         let _ = (address, size, access);
         Vec::new()
@@ -123,32 +123,32 @@ pub trait MemoryPolicy {
     }
 }
 
-/// Where bytes in rows and slices begin in a memory, and the distances between rows and between slices.
+/// The offset of a region in a memory, and its row and slice pitch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub offset: u64,
     pub pitch: [u64; 2],
 }
 
-/// A part of a buffer or an image that is to be mapped.
+/// A part of a buffer or an image to be mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Bytes of a row, rows of a slice, slices.
+    /// Bytes per row, rows per slice, slices.
     pub size: [u64; 3],
     /// In the memory that kernels access.
     pub device: Layout,
-    /// In the program's own memory for it, if there is such.
+    /// In the program's memory for the object, if there is any.
     pub host: Layout,
 }
 
 impl Part {
-    /// Bytes in one piece.
+    /// A contiguous part.
     pub fn line(offset: u64, bytes: u64) -> Self {
         let layout = Layout { offset, pitch: [bytes, bytes] };
         Self { size: [bytes, 1, 1], device: layout, host: layout }
     }
 
-    /// From the first byte to the last in the device's memory.
+    /// The distance from the first byte to the end in device memory.
     fn span(&self) -> u64 {
         let [row, slice] = self.device.pitch;
         slice * (self.size[2] - 1) + row * (self.size[1] - 1) + self.size[0]
@@ -159,7 +159,7 @@ impl Part {
     }
 }
 
-/// Which policy the driver follows.
+/// The available policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PolicyKind {
     #[default]
@@ -201,22 +201,22 @@ impl PolicyKind {
     pub fn make(self) -> Box<dyn MemoryPolicy> {
         match self {
             Self::Memcpy => Box::new(Memcpy::default()),
-            // Where pages are moved, those of the program's own memory must stay: what else lies there is not the driver's.
+            // Policies that move pages can't use the program's own memory: its pages may hold other data.
             kind => Box::new(Shared { name: kind.name(), uses: matches!(kind, Self::Shared | Self::ZeroCopy) }),
         }
     }
 
-    /// The same for devices with these memories.
+    /// Creates the policy for devices with these memories.
     pub(super) fn make_for(self, memories: &Memories) -> Box<dyn MemoryPolicy> {
         match self {
             Self::Memcpy => Box::new(Memcpy::new(memories.device != DeviceMemory::Host)),
-            // The driver watches the host's accesses to buffers, by pages on which nothing else may lie.
+            // The driver guards whole pages of buffers, so no other data may share these pages.
             _ if memories.copies.is_some() => Box::new(Shared { name: self.name(), uses: false }),
             _ => self.make(),
         }
     }
 
-    /// Who says where pages are, if they are where they are needed.
+    /// The paging part of the policy, if it moves pages on demand.
     pub(super) fn paging(self, spread: Spread, follows: bool, blocks: Blocks) -> Option<Box<dyn Paging>> {
         let adsm = |update| -> Option<Box<dyn Paging>> { Some(Box::new(Adsm::new(update, spread, blocks))) };
         match self {
@@ -229,12 +229,12 @@ impl PolicyKind {
         }
     }
 
-    /// Whether devices must have memory of their own for it.
+    /// Whether the policy needs devices with memory of their own.
     pub fn needs_device_memory(self) -> bool {
         !matches!(self, Self::Memcpy | Self::ZeroCopy | Self::Shared)
     }
 
-    /// Why a machine with these memories can't follow it, if it can't.
+    /// Fails with an explanation if a machine with these memories can't implement the policy.
     pub fn check(self, memories: &Memories, gpus: usize, spread: Option<Spread>) -> Result<(), String> {
         let name = self.name();
         let split = memories.device != DeviceMemory::Host;

@@ -1,9 +1,10 @@
-//! `managed-fault`: a page is in one place, and moves to the host or GPU that accesses it.
+//! `managed-fault`: a page is in one memory at a time, and migrates to the host or GPU that accesses it.
 //!
-//! An access that does not find its page faults; the driver takes the page from where it is, moves it, and lets the access go on. A page
-//! that nobody has touched is nowhere, and gets its first frame where it is touched. When a GPU's memory is full, what was brought there
-//! or asked for longest ago goes to the host. A page that has gone to and fro between GPUs too often stays where it is, and others reach it
-//! from afar, if they can. `clEnqueueMigrateMemObjects` and `clEnqueueSVMMigrateMem` bring pages beforehand.
+//! An access to a page that is elsewhere faults. The driver takes the page from its current memory, moves it, and lets
+//! the access continue. An untouched page has no frame; it gets its first one where it is touched. When a GPU's memory
+//! is full, the page that was moved there or requested least recently is evicted to the host. A page that has moved
+//! between GPUs too often stays in place, and other GPUs access it remotely if they can. `clEnqueueMigrateMemObjects`
+//! and `clEnqueueSVMMigrateMem` prefetch pages.
 
 use super::{
     super::{
@@ -17,7 +18,8 @@ use crate::guest::Guard;
 use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Moves after which a page counts as thrashed, and after which it stays where it is if others reach it there.
+/// The number of moves after which a page counts as thrashed, and after which it stays in place if other GPUs can reach
+/// it.
 const THRASHED: u32 = 4;
 const STAYS: u32 = 8;
 
@@ -32,14 +34,14 @@ enum At {
 struct State {
     at: At,
     moves: u32,
-    /// When it was brought or asked for.
+    /// When it was last moved or requested.
     used: u64,
 }
 
 #[derive(Debug, Default)]
 pub struct OnFault {
     pages: BTreeMap<u64, State>,
-    /// Pages in the memory of each GPU, the one used longest ago first.
+    /// Pages in the memory of each GPU, least recently used first.
     by_use: BTreeMap<usize, BTreeSet<(u64, u64)>>,
     clock: u64,
 }
@@ -49,7 +51,7 @@ fn region(page: u64) -> Region {
 }
 
 impl OnFault {
-    /// Notes that a page is, from now on, at a place.
+    /// Records the new location of a page.
     fn put(&mut self, page: u64, at: At, world: &mut World<'_>) {
         self.clock += 1;
         let Some(state) = self.pages.get_mut(&page) else { return };
@@ -67,7 +69,7 @@ impl OnFault {
         }
     }
 
-    /// A frame for a page with a GPU, after what has to go for it.
+    /// Allocates a frame for a page on a GPU, evicting another page if necessary.
     fn make_room(&mut self, gpu: usize, page: u64, acts: &mut Vec<Act>, world: &mut World<'_>) -> Option<PhysAddr> {
         if let Some(frame) = world.tables.take(gpu, page) {
             return Some(frame);
@@ -80,7 +82,7 @@ impl OnFault {
         acts.push(Act::Guard(region(victim), Guard::None));
         self.put(victim, At::Host, world);
         world.counts.evictions += 1;
-        // Its frame is used again at once.
+        // The victim's frame is reused at once.
         Some(match world.tables.memories.device {
             super::super::gpu::DeviceMemory::Common { .. } => {
                 world.tables.give_back(frame);
@@ -90,14 +92,14 @@ impl OnFault {
         })
     }
 
-    /// Has all GPUs forget a page that one of them holds.
+    /// Unmaps a page from all GPUs that have it mapped.
     fn take_away(&self, page: u64, _: PhysAddr, acts: &mut Vec<Act>, world: &World<'_>) {
         let holders: Vec<usize> =
             (0..world.tables.gpus).filter(|gpu| world.tables.mapped(*gpu, page).is_some()).collect();
         acts.push(Act::Unmap(holders, vec![page]));
     }
 
-    /// Brings a page to a GPU.
+    /// Moves a page to a GPU.
     fn bring(&mut self, page: u64, gpu: usize, cause: Cause, undefined: bool, world: &mut World<'_>) -> Vec<Act> {
         let Some(State { at, moves, .. }) = self.pages.get(&page).copied() else { return Vec::new() };
         let mut acts = Vec::new();
@@ -121,7 +123,7 @@ impl OnFault {
             }
             At::Nowhere => None,
         };
-        // It must not be its own victim.
+        // The page must not be evicted to make room for itself.
         if let At::Gpu(holder, _) = at
             && let Some(state) = self.pages.get(&page)
         {
@@ -142,7 +144,7 @@ impl OnFault {
         acts
     }
 
-    /// Brings a page to the host.
+    /// Moves a page to the host.
     fn bring_back(&mut self, page: u64, cause: Cause, undefined: bool, world: &mut World<'_>) -> Vec<Act> {
         let Some(State { at, .. }) = self.pages.get(&page).copied() else { return Vec::new() };
         let mut acts = Vec::new();

@@ -1,7 +1,7 @@
-//! What the policies have in common under which host and devices use one address, and pages are where they are needed.
+//! The common interface of policies under which host and devices use one address and pages move on demand.
 //!
-//! A policy says what is to be done; the driver's [pager](super::super::pager) does it, one job after the other, so that a policy sees all
-//! pages at rest when it is asked. It notes where they will be when its answer has been carried out.
+//! A policy decides what to do; the driver's [pager](super::super::pager) does it, one job after another. So a policy
+//! sees no page in flight when it is asked, and records where pages will be after its decision has been carried out.
 
 use super::super::{
     Paged,
@@ -12,7 +12,7 @@ use super::super::{
 use crate::guest::Guard;
 use mem::PhysAddr;
 
-/// One side of a move of a page.
+/// The source or destination of a page move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// The host's frame.
@@ -20,7 +20,7 @@ pub enum Spot {
     Device(PhysAddr),
 }
 
-/// A page that is to be moved.
+/// A page move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub page: u64,
@@ -28,98 +28,98 @@ pub struct Moved {
     pub from: Spot,
 }
 
-/// Something to be done, when what was named before it is over.
+/// An action of the pager. Actions are executed in order, each after the end of the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// The host's access to a region changes.
+    /// Change the host's access to a region.
     Guard(Region, Guard),
     Move(Vec<Moved>, Cause),
-    /// The host's copy of a region becomes what its home holds.
+    /// Copy a region from its home to the host.
     Fetch(Region, Cause),
-    /// A page is put into the table of a GPU.
+    /// Add a page to the table of a GPU.
     Map(usize, Page),
-    /// Memories of GPUs give up what they hold of the host's frames of these pages.
+    /// Make memories of GPUs write back and drop their copies of these pages.
     TakeBack(Vec<u64>),
-    /// Pages are taken from the tables of GPUs, which forget what they know of them.
+    /// Remove pages from the tables of GPUs, and invalidate their TLBs and caches for them.
     Unmap(Vec<usize>, Vec<u64>),
-    /// A page gets this frame of device memory for its home.
+    /// Set the home of a page to this frame of device memory.
     Home(u64, PhysAddr),
-    /// A frame is given back.
+    /// Free a frame.
     Free(PhysAddr),
-    /// An access of a GPU goes on with what its table has now.
+    /// Let a faulting access of a GPU continue with its current table.
     Answer(DeviceFault),
-    /// A copy that is no longer valid is overwritten, where that is asked for to find mistakes.
+    /// Overwrite a copy that is no longer valid, if tests ask for it.
     Spoil(u64, Spot),
 }
 
-/// How a fault of the host is answered.
+/// The answer to a page fault of the host.
 #[derive(Debug)]
 pub enum ForHost {
-    /// The page is none of the policy's.
+    /// The page does not belong to the policy.
     NotMine,
-    /// When a kernel that uses it has ended.
+    /// Wait until a kernel has ended.
     Later,
-    /// By doing this, perhaps nothing.
+    /// Execute these actions (possibly none).
     Do(Vec<Act>),
 }
 
-/// What a policy can use.
+/// What a policy can access.
 pub struct World<'a> {
     pub tables: &'a mut DeviceTables,
-    /// Kernels under way.
+    /// Kernels in flight.
     pub running: usize,
     pub counts: &'a mut Paged,
 }
 
 pub trait Paging {
-    /// Memory that host and devices use from now on; what is to be done for it takes no time.
+    /// Adds memory that host and devices use from now on; the resulting actions take no time.
     fn add(&mut self, region: Region, world: &mut World<'_>) -> Cl<Vec<Act>>;
 
-    /// That memory is gone.
+    /// Removes memory.
     fn remove(&mut self, region: Region);
 
-    /// A kernel on these GPUs will use these regions.
+    /// Prepares for a kernel on these GPUs that uses these regions.
     fn call(&mut self, bound: &[Region], gpus: &[usize], world: &mut World<'_>) -> Vec<Act>;
 
-    /// Whether memories of GPUs hold copies of the host's pages, which they have to give up before their frames are used for something else.
+    /// Whether memories of GPUs hold copies of host pages, which they must drop before the frames are reused.
     fn takes_back(&self) -> bool {
         false
     }
 
-    /// It has ended.
+    /// Called when a kernel that used these regions has ended.
     fn ended(&mut self, bound: &[Region]) {
         let _ = bound;
     }
 
-    /// What is to be done before the program hears of that.
+    /// The actions before the program is told that the kernel has ended.
     fn give_back(&mut self, bound: &[Region]) -> Vec<Act> {
         let _ = bound;
         Vec::new()
     }
 
-    /// The host accesses a page that is guarded.
+    /// Handles an access of the host to a guarded page.
     fn host(&mut self, page: u64, write: bool, world: &mut World<'_>) -> ForHost;
 
-    /// How many pieces there are among which the one is searched that the host accesses; none for a page that has no frame yet: it gets
-    /// one as all memory of a process does, which takes no time.
+    /// The number of pieces among which the accessed page is searched; none for a page without a frame, which gets one
+    /// like any other memory of the process, without cost.
     fn pieces(&self, page: u64) -> Option<u64> {
         let _ = page;
         Some(1)
     }
 
-    /// Work that nobody waits for, such as sending back what was changed.
+    /// Background work that no thread waits for, such as writing back dirty blocks.
     fn leisure(&mut self, world: &mut World<'_>) -> Vec<Act> {
         let _ = world;
         Vec::new()
     }
 
-    /// A GPU accesses a page that its table does not have; none if the page is not the policy's.
+    /// Handles an access of a GPU to a page missing in its table; none if the page does not belong to the policy.
     fn device(&mut self, fault: DeviceFault, world: &mut World<'_>) -> Option<Vec<Act>> {
         let _ = (fault, world);
         None
     }
 
-    /// The program says that it will need a region on a GPU, or (none) on the host. `undefined`: what it holds is of no use.
+    /// Prefetches a region to a GPU or (none) to the host. `undefined`: its contents need not be kept.
     fn migrate(&mut self, region: Region, gpu: Option<usize>, undefined: bool, world: &mut World<'_>) -> Vec<Act> {
         let _ = (region, gpu, undefined, world);
         Vec::new()

@@ -1,4 +1,4 @@
-//! Host and devices use one address: `shared`, `zero-copy`, and the policies that move pages.
+//! Policies with one address for host and devices: `shared`, `zero-copy`, and those that move pages.
 
 use super::{
     super::{
@@ -14,7 +14,7 @@ use mem::Bytes;
 /// Host and device use the same bytes.
 pub struct Shared {
     pub name: &'static str,
-    /// Whether memory that the program brings is used itself.
+    /// Whether memory passed by the program is used directly.
     pub uses: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Commands: transfers, maps, events, order.
+//! Tests of commands: transfers, maps, events, order.
 
 use super::{
     super::{PolicyKind, Settings, abi, cl, function::Function::*},
@@ -38,7 +38,7 @@ fn rectangles_are_cut_out_of_buffers() {
     let host = program.put_ints(&[-1; 6]);
     let (from, to, region) =
         (program.put_words(&[4, 1, 0]), program.put_words(&[0, 0, 0]), program.put_words(&[8, 2, 1]));
-    // Rows of 16 bytes there, of 12 here.
+    // Rows of 16 bytes in the buffer, of 12 in host memory.
     program.ok(EnqueueReadBufferRect, &[setup.queue, a, 1, from, to, region, 16, 0, 12, 0, host, 0, 0, 0]);
     assert_eq!(program.get_ints(host, 6), [5, 6, -1, 9, 10, -1]);
     let here = program.put_words(&[8, 2, 0]);
@@ -183,7 +183,7 @@ fn a_thread_serves_while_others_are_away() {
     bytes[..4].copy_from_slice(&super::super::function::SERVE.to_le_bytes());
     let server = program.put(&bytes);
     assert_eq!(program.trap(server), None, "nothing to do yet");
-    // The thread that sets the event does not come back to the driver by itself.
+    // The thread that sets the event does not call the driver again by itself.
     let mut record = vec![0; 400];
     record[..4].copy_from_slice(&(SetUserEventStatus as u32).to_le_bytes());
     record[24..32].copy_from_slice(&gate.to_le_bytes());
@@ -320,7 +320,7 @@ fn the_order_of_channels_is_kept_both_ways() {
         program.set_arg(get, n as u64, &handle.to_le_bytes());
     }
     program.run(&setup, get, 1, 1);
-    // The command still needs it.
+    // The enqueued command still uses the sampler.
     program.ok(ReleaseSampler, &[sampler]);
     let floats: Vec<f32> = program.read(&setup, out, 4).into_iter().map(|bits| f32::from_bits(bits as u32)).collect();
     assert_eq!(floats, [1.0, 51.0 / 255.0, 0.0, 102.0 / 255.0]);
@@ -329,7 +329,7 @@ fn the_order_of_channels_is_kept_both_ways() {
     assert_eq!(repeat, Err(cl::INVALID_VALUE), "repeating needs normalised coordinates");
 }
 
-/// An image of a kind: its sizes and pitches as `cl_image_desc` has them.
+/// Writes a `cl_image_desc` with these sizes and pitches.
 fn describe(program: &mut Program, kind: u64, sizes: [u64; 4], pitches: [u64; 2], buffer: u64) -> u64 {
     let [width, height, depth, layers] = sizes;
     program.put_words(&[kind, width, height, depth, layers, pitches[0], pitches[1], 0, buffer])
@@ -413,7 +413,7 @@ fn what_no_engine_moves_the_program_moves_in_its_own_code() {
         n => n as i32,
     };
     assert_eq!(ints, (0..1000).map(expected).collect::<Vec<i32>>());
-    // Rows that are longer than what the driver writes down of a pattern, in three slices.
+    // Rows that are longer than the pattern buffer that the driver writes, in three slices.
     let format = program.put_ints(&[cl::RGBA as i32, cl::UNSIGNED_INT32 as i32]);
     let volume = describe(&mut program, cl::MEM_OBJECT_IMAGE3D, [40, 4, 3, 0], [0, 0], 0);
     let image = program.make(CreateImage, &[setup.context, 0, format, volume, 0]).expect("an image");

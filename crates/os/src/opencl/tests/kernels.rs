@@ -1,4 +1,4 @@
-//! Programs and kernels.
+//! Tests of programs and kernels.
 
 use super::{
     super::{PolicyKind, Settings, cl, function::Function::*},

@@ -1,4 +1,4 @@
-//! The driver at the level of its traps, without a processor.
+//! Tests of the driver through its traps, without a CPU.
 
 mod commands;
 mod kernels;

@@ -1,4 +1,4 @@
-//! Platforms, devices, contexts, and objects that come and go.
+//! Tests of platforms, devices, contexts, and the lifetimes of objects.
 
 use super::{
     super::{PolicyKind, Settings, abi, cl, device::PLATFORM, function::Function::*},
@@ -160,7 +160,7 @@ fn records_and_arguments_that_make_no_sense_harm_nobody() {
     assert_eq!(program.trap(0x10), Some(abi::REFUSED), "no record there");
     let forged = program.put_words(&[1, 12345, 0]);
     assert_eq!(program.trap(forged), Some(abi::REFUSED));
-    // Every function, with handles, pointers and sizes that are nothing of the kind.
+    // Every function, with invalid handles, pointers and sizes.
     let handles = [setup.context, setup.queue, setup.device, PLATFORM];
     for number in 1..200u32 {
         let Some(function) = super::super::function::Function::by_number(number) else { continue };

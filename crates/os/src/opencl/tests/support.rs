@@ -1,4 +1,4 @@
-//! A program without a processor: memory of its own, and a library that does what the driver asks for.
+//! A test program without a CPU: its memory, and a library that executes the driver's actions.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -11,12 +11,12 @@ use crate::{
     guest::{Answer, Fault, GuestMemory, NoRoom, Tid, Trap},
 };
 
-/// Pieces of memory, in the order in which they were mapped, with nothing between them.
+/// Mapped ranges in order of allocation, without gaps between them.
 #[derive(Default)]
 pub struct Memory {
     pieces: Vec<(u64, Vec<u8>)>,
     next: u64,
-    /// The next read of this address finds its bytes with a device, and whether one has.
+    /// An address whose next read must wait for a device, and whether a read is waiting.
     pub away: Option<u64>,
     waiting: bool,
 }
@@ -62,26 +62,26 @@ impl GuestMemory for Memory {
         Ok(VirtAddr(base))
     }
 
-    /// Parts of pieces stay.
+    /// Unmaps whole ranges only.
     fn unmap(&mut self, address: VirtAddr, size: Bytes) {
         self.pieces.retain(|(base, bytes)| *base != address.0 || size.0 < bytes.len() as u64);
     }
 }
 
-/// A program that drives the driver.
+/// A test program that calls the driver.
 pub struct Program {
     pub driver: Driver,
     pub memory: Memory,
-    /// The functions that were called, with their arguments.
+    /// The callbacks that were called, with their arguments.
     pub called: Vec<(u64, [u64; 4])>,
     pub printed: Vec<u8>,
     pub said: Rc<RefCell<Vec<String>>>,
-    /// Until when it waits at most.
+    /// The latest time until which it waits.
     until: Time,
-    /// The time, as far as the driver has any.
+    /// The current time.
     pub now: Time,
     pub copies: usize,
-    /// Calls that were made again because bytes had not come yet.
+    /// The number of calls that were repeated because their bytes had not arrived.
     pub away: usize,
 }
 
@@ -117,7 +117,7 @@ impl Program {
         }
     }
 
-    /// Memory with these bytes.
+    /// Allocates memory with these bytes.
     pub fn put(&mut self, bytes: &[u8]) -> u64 {
         let address = self.memory.map_anonymous(Bytes(bytes.len().max(1) as u64)).unwrap();
         self.memory.write(address, bytes).unwrap();
@@ -151,7 +151,7 @@ impl Program {
         self.get(address, 4 * count).chunks(4).map(|int| i32::from_le_bytes(int.try_into().unwrap())).collect()
     }
 
-    /// Calls a function, as the library does; gives what it returns.
+    /// Calls a function as the library does; returns its result.
     pub fn call(&mut self, function: Function, arguments: &[u64]) -> u64 {
         let mut bytes = vec![0; 8 * (3 + abi::ARGUMENTS + 10)];
         bytes[..4].copy_from_slice(&(function as u32).to_le_bytes());
@@ -170,7 +170,7 @@ impl Program {
         result
     }
 
-    /// Lets the GPUs work, or time pass.
+    /// Lets the GPUs work or, if they have nothing to do, time pass.
     fn wait(&mut self) {
         if self.driver.work(&mut self.memory, self.now, 1 << 20) == 0 {
             let next = self.until.min(self.driver.next_event());
@@ -187,7 +187,7 @@ impl Program {
                 self.until = until;
                 None
             }
-            // The bytes have come meanwhile.
+            // The bytes have arrived meanwhile.
             Answer::Away => {
                 self.away += 1;
                 self.trap(record)
@@ -228,7 +228,7 @@ impl Program {
         assert_eq!(status, cl::SUCCESS, "{function:?}{arguments:x?}, said: {:?}", self.said.borrow());
     }
 
-    /// Calls a function that makes something; the status goes where its last argument points.
+    /// Calls a function that creates an object and writes its status through the last argument.
     pub fn make(&mut self, function: Function, arguments: &[u64]) -> Result<u64, Code> {
         let place = self.put_ints(&[1]);
         let made = self.call(function, &[arguments, &[place]].concat());
@@ -237,7 +237,7 @@ impl Program {
         if status == cl::SUCCESS { Ok(made) } else { Err(status) }
     }
 
-    /// The bytes that answer a query, of which the first arguments are given.
+    /// The result of a query; `arguments` are the arguments before the buffer's size.
     pub fn query(&mut self, function: Function, arguments: &[u64]) -> Result<Vec<u8>, Code> {
         let size = self.put_words(&[0]);
         let status = self.status(function, &[arguments, &[0, 0, size]].concat());
@@ -272,7 +272,7 @@ impl Program {
     }
 }
 
-/// The first steps of every program.
+/// The objects that every program creates first.
 pub struct Setup {
     pub device: u64,
     pub context: u64,
@@ -291,7 +291,7 @@ impl Program {
         Setup { device, context, queue }
     }
 
-    /// A program of source, built.
+    /// Builds a program from source.
     pub fn build(&mut self, setup: &Setup, source: &str) -> u64 {
         let text = self.text(source);
         let strings = self.put_words(&[text]);
@@ -314,7 +314,7 @@ impl Program {
         self.ok(Function::SetKernelArg, &[kernel, index, bytes.len() as u64, place]);
     }
 
-    /// Enqueues over one dimension.
+    /// Enqueues a one-dimensional kernel.
     pub fn run(&mut self, setup: &Setup, kernel: u64, items: u64, group: u64) {
         let (global, local) = (self.put_words(&[items]), self.put_words(&[group]));
         self.ok(Function::EnqueueNDRangeKernel, &[setup.queue, kernel, 1, 0, global, local, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! What the driver does with GPUs that take their time.
+//! Tests of the driver with GPUs whose kernels take time.
 
 use engine::Time;
 use gcn3::{
@@ -18,17 +18,17 @@ use super::{
 };
 use crate::guest::{GuestMemory, Trap};
 
-/// How long every kernel takes.
+/// The duration of each kernel.
 const KERNEL: Time = Time::micros(100);
 
 type Ranges = Vec<(VirtAddr, Bytes)>;
 
-/// GPUs that run one kernel after another, compute nothing, and know when each ends.
+/// GPUs that run one kernel after another, compute nothing, and know in advance when each ends.
 #[derive(Default)]
 struct Clockwork {
     ends: Vec<(u64, Time)>,
     broken: bool,
-    /// What the host had touched before each.
+    /// What the host had touched before each kernel.
     touched: Rc<RefCell<Vec<Ranges>>>,
 }
 
@@ -75,7 +75,7 @@ fn program(costs: Costs, gpus: Clockwork) -> (Program, Setup, u64) {
     (program, setup, kernel)
 }
 
-/// Enqueues a kernel; gives its event.
+/// Enqueues a kernel; returns its event.
 fn enqueue(program: &mut Program, setup: &Setup, kernel: u64) -> u64 {
     let (grid, event) = (program.put_words(&[64]), program.put_words(&[0]));
     program.ok(EnqueueNDRangeKernel, &[setup.queue, kernel, 1, 0, grid, 0, 0, 0, event]);

@@ -1,6 +1,6 @@
-//! One instruction of a thread, and the line that a locked one needs first.
+//! Executes one instruction of a thread; a locked instruction first acquires its line.
 //!
-//! A locked access that crosses the border of a line ends in SIGBUS, as under Linux with fatal split-lock detection.
+//! A locked access that crosses a line ends in SIGBUS, as in Linux with fatal split-lock detection.
 
 use super::{Advanced, Step, TimedProcess, kernel::Entry};
 use crate::process::State;
@@ -11,7 +11,7 @@ use x86::{
 };
 
 impl TimedProcess {
-    /// Executes an instruction.
+    /// Executes one instruction.
     pub(super) fn execute(&mut self, agent: usize, index: usize, quiet: bool) -> Advanced {
         let process = &mut self.process;
         let thread = &mut process.threads[index];
@@ -29,7 +29,7 @@ impl TimedProcess {
                 return self.enter(agent, Entry::Fault(index, exception), quiet, Some(tid));
             }
         };
-        // A system call waits when it is to be made.
+        // A system call waits for a quiet agent later, when it enters the kernel.
         if outline.order != Order::Any && outline.branch != Branch::Syscall && !quiet {
             return Advanced::Drain;
         }
@@ -50,7 +50,7 @@ impl TimedProcess {
                 thread.state = State::Retrying;
                 false
             }
-            // Elements of a string instruction before the one that could not be done.
+            // A string instruction has completed some elements before the one that failed.
             Err(_) if process.space.window().is_some_and(|window| window.touches().iter().any(|touch| touch.store)) => {
                 false
             }
@@ -85,7 +85,7 @@ impl TimedProcess {
                     thread.locked = true;
                     Advanced::Lock(line)
                 }
-                // It accesses nothing: then it needs no lock.
+                // An instruction without a memory access needs no lock.
                 None => {
                     thread.locked = true;
                     self.execute(agent, index, true)
@@ -95,7 +95,7 @@ impl TimedProcess {
     }
 }
 
-/// An instruction that can't be fetched.
+/// The exception of an instruction that can't be fetched.
 fn fetch_fault(rip: u64, stop: Stop) -> Exception {
     match stop {
         Stop::PageFault { address, access, present } => {

@@ -1,9 +1,9 @@
-//! The kernel in time: one agent at a time enters it, and leaves it when all has been performed that it wrote.
+//! The kernel in a timed run: one agent at a time enters it, and leaves it when all its stores have been performed.
 //!
-//! The kernel has one lock. An agent that enters it holds it until all that the kernel wrote for it has been performed: no other
-//! agent can enter before, and no thread that was woken can run. System calls, faults and interrupts take the time that
-//! [`SystemSpec`] says (`[giles 3.2.1, 3.2.2, 3.2.7]`). Where hardware remembers translations, the kernel is left only when all
-//! have forgotten those that it changed.
+//! The kernel has one lock. An agent that enters holds it until all stores of the kernel on its behalf have been
+//! performed. Until then no other agent can enter, and no thread that was woken can run. System calls, faults and
+//! interrupts take the time given by [`SystemSpec`] (`[giles 3.2.1, 3.2.2, 3.2.7]`). On machines with TLBs, an agent
+//! leaves the kernel only after all TLBs have invalidated the translations that it changed.
 
 use super::{Advanced, TimedProcess};
 use crate::{
@@ -15,27 +15,28 @@ use crate::{
 };
 use x86::{Exception, Reg};
 
-/// What the kernel takes, in cycles of the core that enters it.
+/// Costs of the kernel, in cycles of the core that enters it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemSpec {
-    /// To the kernel and back: each system call, fault, signal and interrupt.
+    /// Entry and exit: each system call, fault, signal and interrupt.
     pub trap: u64,
-    /// A page that has to be brought in or copied, beside the trap.
+    /// A page that is brought in or copied, in addition to the trap.
     pub soft_fault: u64,
-    /// The same if a file has to be read.
+    /// A page that is read from a file, in addition to the trap.
     pub hard_fault: u64,
-    /// Each KiB that the kernel writes for the program, beside the time of its stores.
+    /// Each KiB that the kernel writes for the program, in addition to the time of its stores.
     pub copy_per_kib: u64,
 }
 
 impl Default for SystemSpec {
-    /// The papers leave these open; a trap of about a third of a microsecond is what Linux takes on processors of that time.
+    /// The papers don't give these values; a third of a microsecond is about what a trap takes in Linux on processors
+    /// of that time.
     fn default() -> Self {
         SystemSpec { trap: 1_000, soft_fault: 1_000, hard_fault: 20_000, copy_per_kib: 64 }
     }
 }
 
-/// Why the kernel is entered.
+/// The reason for entering the kernel.
 pub(super) enum Entry {
     Call(usize),
     Fault(usize, Exception),
@@ -44,18 +45,18 @@ pub(super) enum Entry {
     Interrupt,
 }
 
-/// Ranges of addresses whose translation has changed.
+/// Address ranges whose translation has changed.
 type Ranges = Vec<(u64, u64)>;
 
-/// How far it has come that hardware forgets what the kernel has changed.
+/// The progress of a TLB shootdown after the kernel has changed translations.
 pub(super) enum Shootdown {
-    /// It is not known yet what has changed.
+    /// The changed ranges are not known yet.
     Open,
-    /// Somebody is to be told of these.
+    /// These ranges must be shot down.
     Wanted(Ranges),
-    /// He has been told.
+    /// The shootdown is in flight.
     UnderWay,
-    /// All has been forgotten.
+    /// All TLBs have invalidated the ranges.
     Over,
 }
 
@@ -97,7 +98,7 @@ impl TimedProcess {
                 self.worked = process.let_devices_work();
                 let window = process.space.window();
                 if let Some(missing) = window.and_then(|window| window.missing()) {
-                    // The driver could not read what a kernel left: it looks again when that has come.
+                    // The driver could not read what a kernel left: it tries again when the line has arrived.
                     self.interrupt = true;
                     if !self.worked && !self.has_stored() {
                         return Advanced::Missing(missing);
@@ -121,12 +122,13 @@ impl TimedProcess {
         Advanced::System { cycles: trap + paging + written as u64 * copy_per_kib / 1024, stores }
     }
 
-    /// Whether anything has been stored since the window was turned to somebody.
+    /// Whether anything has been stored since the window was last assigned to an agent.
     fn has_stored(&mut self) -> bool {
         self.touches().iter().any(|touch| touch.store)
     }
 
-    /// Makes a system call. If it could not read a line that is with a device, it has not been made, and that is the line.
+    /// Executes a system call. If it failed because a line is held by a device, it is repeated later, and this returns
+    /// the line.
     fn call(&mut self, index: usize) -> Option<Line> {
         let process = &mut self.process;
         let thread = &mut process.threads[index];
@@ -142,11 +144,12 @@ impl TimedProcess {
             return None;
         }
         thread.state = State::Retrying;
-        // What it has stored (pages that it brought in) comes first; then it finds the line away again.
+        // Stores of the call (pages that it brought in) are performed first; the repeated call then finds the line
+        // missing again.
         (!stored).then_some(missing)
     }
 
-    /// All that the kernel wrote has been performed: whether all who remember translations have forgotten what has changed.
+    /// Called when all stores of the kernel have been performed; returns whether the shootdown is complete.
     pub(super) fn may_leave(&mut self) -> bool {
         if matches!(self.shootdown, Shootdown::Open) {
             let changed = self.process.space.leave_kernel();
@@ -165,13 +168,13 @@ impl TimedProcess {
         self.deadline = self.next_deadline();
     }
 
-    /// There is hardware that remembers translations: whatever the kernel changes, [`TimedProcess::take_shootdown`] will say.
+    /// Enables shootdowns for machines with TLBs: [`TimedProcess::take_shootdown`] reports all changes of the kernel.
     pub fn keep_tlbs(&mut self) {
         self.has_tlbs = true;
     }
 
-    /// Takes the ranges of addresses whose translation has changed, once: all are to forget them, and when they have,
-    /// [`TimedProcess::shot_down`] is to be called.
+    /// Takes the address ranges whose translation has changed, once. The machine must invalidate them in all TLBs and
+    /// then call [`TimedProcess::shot_down`].
     pub fn take_shootdown(&mut self) -> Option<Vec<(u64, u64)>> {
         match std::mem::replace(&mut self.shootdown, Shootdown::UnderWay) {
             Shootdown::Wanted(ranges) => Some(ranges),
@@ -182,7 +185,7 @@ impl TimedProcess {
         }
     }
 
-    /// All have forgotten.
+    /// Called when all TLBs have invalidated the ranges.
     pub fn shot_down(&mut self) {
         self.shootdown = Shootdown::Over;
     }

@@ -1,9 +1,9 @@
-//! A process on cores of a machine in time.
+//! A process on the cores of a timed machine.
 //!
-//! The model of a core asks for one instruction of a thread after the other, whenever it could fetch it, and says what
-//! time it is. Instructions and the kernel are those of [`Process::run`]; what differs is when. Stores wait in the
-//! [window](crate::memory::Window) until the machine performs them. Fences, atomic accesses and the kernel need a *quiet*
-//! agent: nothing of its hardware thread is in flight.
+//! The core model requests one instruction of a thread at a time, when it could fetch it, and passes the current time.
+//! Instructions and the kernel are the same as in [`Process::run`]; only the timing differs. Stores wait in the
+//! [window](crate::memory::Window) until the machine performs them. Fences, atomic accesses and the kernel need a
+//! *quiet* agent: nothing of its hardware thread is in flight.
 
 mod execute;
 mod kernel;
@@ -22,10 +22,10 @@ use mem::{Block, LINE, LineAddr, PhysAddr};
 use std::{collections::VecDeque, rc::Rc};
 use x86::trace::Outline;
 
-/// After how many instructions those who watch the run are told how far it is.
+/// The number of instructions between progress reports.
 const TOLD: u64 = 4096;
 
-/// An instruction, or a part of a repeated one, that was executed.
+/// An executed instruction, or an executed part of a repeated one.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub outline: Rc<Outline>,
@@ -35,25 +35,26 @@ pub struct Step {
     pub taken: bool,
 }
 
-/// What became of a thread that was to go on.
+/// The result of advancing a thread.
 #[derive(Clone, Debug)]
 pub enum Advanced {
-    /// It executed an instruction; [`TimedProcess::touches`] has its accesses.
+    /// It executed an instruction, whose accesses are in [`TimedProcess::touches`].
     Executed(Step),
-    /// What comes next needs a quiet agent.
+    /// The next operation needs a quiet agent.
     Drain,
-    /// The agent needs this line for itself alone: ask again when it has it.
+    /// The agent needs exclusive access to this line; advance again when it has it.
     Lock(Line),
-    /// This line must come first.
+    /// The newest bytes of this line must arrive first.
     Missing(Line),
-    /// The kernel has worked for the agent: so many cycles, then these stores. Ask again when these have been performed.
+    /// The kernel has worked for the agent: it takes this number of cycles, then these stores. Advance again when they
+    /// have been performed.
     System { cycles: u64, stores: Vec<Touch> },
-    /// Somebody else is in the kernel: ask again when he has left ([`TimedProcess::turn`] changes then).
+    /// Another agent is in the kernel; advance again when it has left ([`TimedProcess::turn`] changes then).
     Busy,
-    /// The agent can't leave the kernel before what it has changed in the tables has been forgotten everywhere: ask again when
-    /// [`TimedProcess::shot_down`] has been called.
+    /// The agent can't leave the kernel before its shootdown is complete; advance again after
+    /// [`TimedProcess::shot_down`].
     Waiting,
-    /// It waits, or (asked of no thread) there is nothing to be done.
+    /// The thread waits or, for an idle agent, there is nothing to do.
     Blocked,
     /// The thread has ended.
     Gone,
@@ -61,36 +62,36 @@ pub enum Advanced {
     Ended,
 }
 
-/// A process whose threads cores run, an instruction at a time.
+/// A process whose threads are executed by timed cores, one instruction at a time.
 pub struct TimedProcess {
     process: Process,
     spec: SystemSpec,
     /// The agent that is in the kernel.
     holder: Option<usize>,
-    /// Agents that found it taken, in order: nobody else is let in before the first of them.
+    /// Agents waiting for the kernel, in order of arrival; the first is admitted next.
     wanting: VecDeque<usize>,
-    /// Threads that can run as soon as the kernel has been left.
+    /// Threads that can run only after the kernel has been left.
     held: Vec<Tid>,
-    /// Changes whenever somebody leaves the kernel.
+    /// Changes whenever an agent leaves the kernel.
     turn: u64,
-    /// When something happens by itself, by the machine's clock.
+    /// The time of the next timer or driver event, on the machine's clock.
     deadline: Time,
-    /// What the program's clock showed when the machine's began: what ran without time before.
+    /// The time on the program's clock when the machine's clock started, after any functional part of the run.
     begun: Time,
-    /// A device wants the driver's attention.
+    /// Whether a device has requested the driver's attention.
     interrupt: bool,
-    /// Whether hardware remembers translations.
+    /// Whether the machine has TLBs.
     has_tlbs: bool,
-    /// What has become of translations that it must forget before the kernel is left.
+    /// The shootdown that must complete before the kernel is left.
     shootdown: Shootdown,
-    /// Devices did something when the kernel was entered last.
+    /// Whether devices did anything when the kernel was last entered.
     worked: bool,
-    /// The end, when it is there for good.
+    /// How the process ended, once it has.
     end: Option<End>,
 }
 
 impl TimedProcess {
-    /// Puts a process on so many hardware threads: one that has not run, or one that was fast-forwarded.
+    /// Places a new or fast-forwarded process on this number of hardware threads.
     pub fn new(mut process: Process, agents: usize, spec: SystemSpec) -> Self {
         process.space.open_window(agents);
         let (begun, end) = (process.clock.now(), process.end.take());
@@ -105,7 +106,7 @@ impl TimedProcess {
             turn: 0,
             deadline: Time::NEVER,
             begun,
-            // Kernels may have waited for the machine.
+            // Kernels may have been waiting for the switch to the machine.
             interrupt: forwarded,
             has_tlbs: false,
             shootdown: Shootdown::Open,
@@ -116,17 +117,17 @@ impl TimedProcess {
         timed
     }
 
-    /// What the program's clock showed when the machine's began.
+    /// The time on the program's clock when the machine's clock started.
     pub fn begun(&self) -> Time {
         self.begun
     }
 
-    /// Whether what runs now only warms caches ([`crate::forward`]).
+    /// Whether the run is in its warm-up phase ([`crate::forward`]).
     pub fn is_warming_up(&self) -> bool {
         self.process.forward.as_ref().is_some_and(|forward| forward.stage() == Stage::WarmUp)
     }
 
-    /// When something happens by itself, by the machine's clock.
+    /// The time of the next timer or driver event, on the machine's clock.
     fn next_deadline(&self) -> Time {
         match self.process.next_deadline() {
             Time::NEVER => Time::NEVER,
@@ -142,53 +143,53 @@ impl TimedProcess {
         &mut self.process
     }
 
-    /// How it ended, once it has.
+    /// How the process ended, once it has.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// The accesses of what was executed last.
+    /// The accesses of the last execution.
     pub fn touches(&mut self) -> &[Touch] {
         self.process.space.window().map_or(&[], |window| window.touches())
     }
 
-    /// An agent's oldest store has been performed.
+    /// Called when an agent's oldest store has been performed.
     pub fn perform(&mut self, agent: usize, line: LineAddr, data: &Block<LINE>) {
         self.process.space.perform(agent, line, data);
     }
 
-    /// Changes whenever somebody has left the kernel: others may enter, and whom he woke may run.
+    /// Changes whenever an agent leaves the kernel: others may enter, and threads that it woke may run.
     pub fn turn(&self) -> u64 {
         self.turn
     }
 
-    /// When something happens by itself; somebody must ask then.
+    /// The time of the next timer or driver event; an agent must call `advance` or `idle` then.
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// A device wants attention.
+    /// Requests the driver's attention for a device.
     pub fn interrupt(&mut self) {
         self.interrupt = true;
     }
 
-    /// Whether somebody is in the kernel, and may be changing the tables.
+    /// Whether an agent is in the kernel and may be changing the page tables.
     pub fn is_in_kernel(&self) -> bool {
         self.holder.is_some()
     }
 
-    /// The threads that can run, by number.
+    /// The IDs of the threads that can run.
     pub fn runnable(&self) -> impl Iterator<Item = Tid> {
         let able = self.process.threads.iter().filter(|thread| thread.can_run()).map(|thread| thread.tid);
         able.filter(|tid| !self.held.contains(tid))
     }
 
-    /// Whether the thread that ran last gave the rest of its time away.
+    /// Whether the thread that ran last gave up the rest of its time slice.
     pub fn take_yielded(&mut self) -> bool {
         std::mem::take(&mut self.process.yielded)
     }
 
-    /// What was passed since the last call: the point that the run was fast-forwarded to, begin and end of the region of
+    /// What was passed since the last call: the point of a fast-forwarded run, the begin and the end of the region of
     /// interest.
     pub fn take_marks(&mut self) -> [bool; 3] {
         let point = self.process.look_for_point();
@@ -196,40 +197,40 @@ impl TimedProcess {
         [point, begin, end]
     }
 
-    /// Whether an agent is in the kernel.
+    /// Whether this agent is in the kernel.
     pub fn in_kernel(&self, agent: usize) -> bool {
         self.holder == Some(agent)
     }
 
-    /// Whether a thread has not ended.
+    /// Whether a thread is alive.
     pub fn exists(&self, tid: Tid) -> bool {
         self.process.thread_index(tid).is_some()
     }
 
-    /// Whether a thread may be taken from its agent: not while that holds a line for it.
+    /// Whether a thread may be moved from its agent: not while the agent holds a locked line for it.
     pub fn can_be_taken(&self, tid: Tid) -> bool {
         self.process.thread_index(tid).is_none_or(|index| !self.process.threads[index].locked)
     }
 
-    /// Lets a thread go on.
+    /// Advances a thread by one step.
     pub fn advance(&mut self, agent: usize, tid: Tid, quiet: bool, now: Time) -> Advanced {
         let advanced = self.go_on(agent, tid, quiet, now);
         self.note(agent, &advanced);
         advanced
     }
 
-    /// Notes who wants the kernel, so that all get it in turn.
+    /// Updates the queue of agents that wait for the kernel, so that they enter in order.
     fn note(&mut self, agent: usize, advanced: &Advanced) {
         let place = self.wanting.iter().position(|other| *other == agent);
         if matches!(advanced, Advanced::Drain) {
-            // It comes again as soon as it is quiet, for what it wanted.
+            // It will be back as soon as it is quiet, and keeps its place.
             return;
         }
         match (matches!(advanced, Advanced::Busy), place) {
             (true, None) => self.wanting.push_back(agent),
             (false, Some(place)) => {
                 self.wanting.remove(place);
-                // Whoever is first now is to come, unless this one is in the kernel: then it is when that is left.
+                // Wake the agent that is first now, unless the kernel is occupied: then leaving it does so.
                 if place == 0 && self.holder.is_none() && !self.wanting.is_empty() {
                     self.turn += 1;
                 }
@@ -264,9 +265,9 @@ impl TimedProcess {
         }
     }
 
-    /// An agent has no thread: it leaves the kernel if it was there, and serves timers and devices.
+    /// Called for an agent without a thread: it leaves the kernel if it was there, and serves timers and devices.
     pub fn idle(&mut self, agent: usize, quiet: bool, now: Time) -> Advanced {
-        // Without a thread there is nothing to wait in line for: whoever does will leave the kernel, and say so.
+        // An agent without a thread need not queue: the agents that do will leave the kernel and change `turn`.
         self.note(agent, &Advanced::Blocked);
         self.serve(agent, quiet, now)
     }
@@ -283,7 +284,7 @@ impl TimedProcess {
             return Advanced::Blocked;
         }
         match self.enter(agent, Entry::Interrupt, quiet, None) {
-            // Nothing was to be done.
+            // There was nothing to do.
             Advanced::System { stores, .. } if stores.is_empty() && !self.worked && self.held.is_empty() => {
                 self.leave();
                 if nobody && self.deadline == Time::NEVER && !self.process.driver.is_busy() {

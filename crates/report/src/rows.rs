@@ -1,40 +1,44 @@
-//! Statistics as rows, for spreadsheets and databases: one number a row.
+//! Statistics as rows, one number per row: for databases (`parquet.rs`), and as CSV for spreadsheets.
 
 use engine::{Region, Value};
 use std::borrow::Cow;
 
-/// The columns.
-pub(crate) const COLUMNS: [&str; 6] = ["run", "region", "path", "kind", "bucket", "value"];
+/// The columns of the CSV file.
+const COLUMNS: [&str; 6] = ["run", "region", "path", "kind", "bucket", "value"];
 
-/// A number of a statistic in a region.
+/// One number of a statistic in a region.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
     pub(crate) run: &'a str,
-    /// Its number and name: `1 vecadd`.
+    /// The region's number and name: `1 vecadd`.
     pub(crate) region: &'a str,
+    /// When the region began and ended, in femtoseconds.
+    pub(crate) start_fs: u64,
+    pub(crate) end_fs: u64,
     pub(crate) path: &'a str,
     /// The kind of statistic: `count`, `histogram`, `level`, `matrix`, `series`, `energy`.
     pub(crate) kind: &'static str,
-    /// Which number of it: empty for a count; `sum`, `min`, `n7` of a histogram (values of 7 bits); `I/Load` of a matrix; the
-    /// first cycle of a span of a series.
+    /// Which number of the statistic: empty for a count; `sum`, `min`, `n7` of a histogram (values of 7 bits); `I/Load`
+    /// of a matrix; the first cycle of a span of a series.
     pub(crate) bucket: Cow<'static, str>,
     pub(crate) value: u64,
 }
 
-/// The rows of regions, each with its name.
+/// The rows of named regions.
 pub(crate) fn rows<'a>(run: &'a str, regions: &'a [(String, Region)]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for (name, region) in regions {
         for (path, value) in &region.statistics.0 {
             let (kind, numbers) = numbers(value);
-            let row = |(bucket, value)| Row { run, region: name, path, kind, bucket, value };
+            let (start_fs, end_fs) = (region.start.0, region.end.0);
+            let row = |(bucket, value)| Row { run, region: name, start_fs, end_fs, path, kind, bucket, value };
             rows.extend(numbers.into_iter().map(row));
         }
     }
     rows
 }
 
-/// The numbers of a statistic. Those of matrices, histograms and series that are 0 are left out.
+/// The numbers of a statistic. Zeros of matrices, histograms and series are left out.
 fn numbers(value: &Value) -> (&'static str, Vec<(Cow<'static, str>, u64)>) {
     let named =
         |names: &[(&'static str, u64)]| names.iter().map(|(name, n)| (Cow::from(*name), *n)).collect::<Vec<_>>();
@@ -62,23 +66,17 @@ fn numbers(value: &Value) -> (&'static str, Vec<(Cow<'static, str>, u64)>) {
     }
 }
 
-pub(crate) fn render(rows: &[Row]) -> String {
-    let mut text = COLUMNS.join(",") + "\n";
+pub(crate) fn csv(rows: &[Row]) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS).expect(MEMORY);
     for row in rows {
-        let cells = [row.run, row.region, row.path, row.kind, &row.bucket].map(quoted);
-        text.push_str(&cells.join(","));
-        text.push_str(&format!(",{}\n", row.value));
+        let value = row.value.to_string();
+        writer.write_record([row.run, row.region, row.path, row.kind, &row.bucket, &value]).expect(MEMORY);
     }
-    text
+    writer.into_inner().expect(MEMORY)
 }
 
-/// A cell; in quotes if it has to be (RFC 4180).
-fn quoted(cell: &str) -> String {
-    match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    }
-}
+const MEMORY: &str = "rows of one length can be written to memory";
 
 #[cfg(test)]
 mod tests {
@@ -100,7 +98,7 @@ mod tests {
         let statistics = Statistics(statistics.into_iter().map(|(path, value)| (path.to_owned(), value)).collect());
         let region = Region { name: String::new(), start: Time::ZERO, end: Time::nanos(1), statistics };
         let regions = [("0 k, \"q\"".to_owned(), region)];
-        let text = render(&rows("f00d", &regions));
+        let text = String::from_utf8(csv(&rows("f00d", &regions))).unwrap();
         let lines: Vec<&str> = text.lines().map(|line| line.trim_start_matches("f00d")).collect();
         let expected = [
             "run,region,path,kind,bucket,value",

@@ -1,0 +1,252 @@
+//! `cohesim sweep`: many runs from one file, stored under the inputs that determine them.
+
+mod collect;
+mod file;
+mod slurm;
+mod store;
+mod task;
+mod work;
+
+use crate::{progress::catch_interrupts, repro::simulator, ui::Ui};
+use file::SweepFile;
+use miette::{IntoDiagnostic, WrapErr, bail, miette};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+    thread,
+};
+use store::{State, Store};
+use task::Task;
+use work::Work;
+
+/// Run programs on machines with keys and arguments, all combinations that a file asks for.
+///
+/// Results are kept by what they depend on: a sweep that was broken off goes on where it was, one that has grown does only what is
+/// new, and several processes on several computers may work on one (docs/sweeps.md). `cohesim view` shows them.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Sweep {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    of: Option<Of>,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(clap::Args)]
+struct Of {
+    /// The file of the sweep.
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Keep results of runs in this folder [default: cohesim/sweeps in the user's cache].
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct How {
+    /// How many runs go on at a time here [default: as many as there are processors].
+    #[arg(long, value_name = "N", conflicts_with = "slurm")]
+    jobs: Option<NonZero<usize>>,
+    /// Submit the runs to Slurm, as a job array, and return.
+    #[arg(long)]
+    slurm: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// How many runs are done, under way, waiting, failed
+    Status(Of),
+    /// Go on with a sweep that was cancelled or broken off, and try again what failed
+    Resume {
+        #[command(flatten)]
+        of: Of,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Have everybody who works on the sweep stop
+    Cancel(Of),
+    /// Write one table of all runs (runs.csv) and one of all their statistics (stats.parquet)
+    Collect {
+        #[command(flatten)]
+        of: Of,
+        /// The folder for them.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Leave out runs that are not done.
+        #[arg(long)]
+        partial: bool,
+    },
+    /// Do one run of the sweep: what a task of a job array does
+    #[command(hide = true)]
+    Task {
+        #[command(flatten)]
+        of: Of,
+        #[arg(long)]
+        number: usize,
+    },
+}
+
+/// A sweep with the keys of its runs.
+struct Loaded {
+    file: SweepFile,
+    tasks: Vec<(String, Task)>,
+    store: Store,
+    /// Digest of the file's contents.
+    id: String,
+}
+
+#[derive(Default, Serialize)]
+struct Count {
+    runs: usize,
+    done: usize,
+    running: usize,
+    waiting: usize,
+    failed: usize,
+    store: String,
+    failures: Vec<String>,
+}
+
+impl Sweep {
+    pub fn run(self, ui: &Ui) -> miette::Result<()> {
+        match (self.what, self.of) {
+            (None, Some(of)) => of.load()?.work(&self.how, ui),
+            (Some(What::Resume { of, how }), _) => {
+                let sweep = of.load()?;
+                sweep.tasks.iter().for_each(|(key, _)| sweep.store.forget_failure(key));
+                sweep.work(&how, ui)
+            }
+            (Some(What::Status(of)), _) => of.load()?.status(ui),
+            (Some(What::Cancel(of)), _) => {
+                let sweep = of.load()?;
+                sweep.store.cancel(&sweep.id, true).into_diagnostic()?;
+                slurm::cancel(&sweep.store, &sweep.id)?;
+                ui.print("whoever works on it stops; `sweep resume` goes on\n")?;
+                ui.report(&sweep.count())
+            }
+            (Some(What::Collect { of, out, partial }), _) => of.load()?.collect(&out, partial, ui),
+            (Some(What::Task { of, number }), _) => of.load()?.one(number),
+            (None, None) => bail!("name the file of a sweep (docs/sweeps.md), or say what to do: cohesim sweep --help"),
+        }
+    }
+}
+
+impl Of {
+    fn load(&self) -> miette::Result<Loaded> {
+        let file = SweepFile::read(&self.file)?;
+        let simulator = simulator()?;
+        let tasks = file.tasks()?.into_iter().map(|task| Ok((task.key(&simulator)?, task)));
+        let tasks = tasks.collect::<miette::Result<Vec<_>>>()?;
+        let none = || miette!("there is no folder for results here: name one with --store");
+        let root = self.store.clone().or_else(Store::default_folder).ok_or_else(none)?;
+        let made = std::fs::create_dir_all(&root).and_then(|()| root.canonicalize()).and_then(Store::new);
+        let store = made.into_diagnostic().wrap_err_with(|| format!("can't write to '{}'", root.display()))?;
+        let text = crate::files::read(&self.file)?;
+        let hash = Sha256::digest(&text);
+        let id: String = hash[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        // Tasks of a batch system read the file as it was at submission.
+        let folder = store.sweep(&id);
+        if !folder.join("sweep.toml").is_file() {
+            std::fs::create_dir_all(&folder).into_diagnostic()?;
+            crate::files::write(&folder.join("sweep.toml"), &text)?;
+        }
+        Ok(Loaded { file, tasks, store, id })
+    }
+}
+
+impl Loaded {
+    fn at_work(&self) -> Work<'_> {
+        Work { store: &self.store, id: &self.id, tasks: &self.tasks, retries: self.file.retries }
+    }
+
+    fn work(&self, how: &How, ui: &Ui) -> miette::Result<()> {
+        self.store.cancel(&self.id, false).into_diagnostic()?;
+        if how.slurm {
+            return self.submit(ui);
+        }
+        catch_interrupts()?;
+        let jobs = how.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+        let left = self.at_work().run(jobs)?;
+        self.status(ui)?;
+        match left {
+            0 => Ok(()),
+            left => bail!("{left} of {} runs are not done; what has ended is kept", self.tasks.len()),
+        }
+    }
+
+    fn submit(&self, ui: &Ui) -> miette::Result<()> {
+        let open = |(key, _): &&(String, Task)| !matches!(self.store.state(key), State::Done | State::Claimed);
+        let numbers: Vec<usize> =
+            self.tasks.iter().enumerate().filter(|(_, task)| open(task)).map(|(number, _)| number).collect();
+        if numbers.is_empty() {
+            ui.print("nothing is left to do\n")?;
+            return ui.report(&self.count());
+        }
+        let job = slurm::submit(&self.store, &self.id, &numbers, &self.file.slurm)?;
+        ui.print(&format!("job {job} has {} runs; `sweep status` says how far it is\n", numbers.len()))?;
+        ui.report(&serde_json::json!({ "job": job, "runs": numbers.len() }))
+    }
+
+    fn count(&self) -> Count {
+        let store = self.store.path().display().to_string();
+        let mut count = Count { runs: self.tasks.len(), store, ..Count::default() };
+        for (key, task) in &self.tasks {
+            match self.store.state(key) {
+                State::Done => count.done += 1,
+                State::Claimed => count.running += 1,
+                State::Waiting => count.waiting += 1,
+                State::Failed(failure) => {
+                    count.failed += 1;
+                    count.failures.push(format!("{task}: {}", failure.why.lines().next_back().unwrap_or_default()));
+                }
+            }
+        }
+        count
+    }
+
+    fn status(&self, ui: &Ui) -> miette::Result<()> {
+        let count = self.count();
+        let Count { runs, done, running, waiting, failed, store, failures } = &count;
+        ui.print(&format!(
+            "{runs} runs: {done} done, {running} under way, {waiting} waiting, {failed} failed; results are in {store}\n"
+        ))?;
+        for failure in failures {
+            ui.print(&format!("  failed: {failure}\n"))?;
+        }
+        ui.report(&count)
+    }
+
+    fn collect(&self, out: &Path, partial: bool, ui: &Ui) -> miette::Result<()> {
+        let count = self.count();
+        if count.done < count.runs && !partial {
+            bail!(
+                "{} of {} runs are not done: go on with `sweep resume`, or leave them out with --partial",
+                count.runs - count.done,
+                count.runs
+            );
+        }
+        let table = collect::table(&self.store, &self.tasks, &self.file.columns())?;
+        table.write(&self.store, out)?;
+        ui.print(&format!("{} runs: {}, stats.parquet\n", table.rows.len(), out.join("runs.csv").display()))?;
+        ui.report(&count)
+    }
+
+    /// Executes one run, unless it is done or another process has claimed it.
+    fn one(&self, number: usize) -> miette::Result<()> {
+        catch_interrupts()?;
+        let none = || miette!("the sweep has {} runs, of which none is number {number}", self.tasks.len());
+        let (key, task) = self.tasks.get(number).ok_or_else(none)?;
+        if self.store.is_cancelled(&self.id) {
+            return Ok(());
+        }
+        let Some(claim) = self.store.claim(key).into_diagnostic()? else { return Ok(()) };
+        let told = |task: &Task, what: &str| eprintln!("{task}: {what}");
+        match self.at_work().one(key, task, claim, &told)? {
+            true => Ok(()),
+            false => bail!("'{task}' is not done"),
+        }
+    }
+}

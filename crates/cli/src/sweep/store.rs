@@ -34,7 +34,7 @@ const GIVEN_UP: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
     Done,
-    /// Somebody works on it.
+    /// A process works on it.
     Claimed,
     Failed(Failure),
     Waiting,
@@ -194,7 +194,7 @@ impl Store {
         self.sweep(id).join("cancel")
     }
 
-    /// Orders everybody who works on a sweep to stop, or takes that back.
+    /// Orders all processes that work on a sweep to stop, or takes that back.
     pub fn cancel(&self, id: &str, on: bool) -> io::Result<()> {
         fs::create_dir_all(self.sweep(id))?;
         match on {
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_run_is_claimed_once_and_free_again_when_the_claim_is_dropped() {
         let store = store("claims");
-        let claim = store.claim("k").unwrap().expect("nobody has it");
+        let claim = store.claim("k").unwrap().expect("it is free");
         assert_eq!(store.state("k"), State::Claimed);
         assert!(store.claim("k").unwrap().is_none());
         drop(claim);

@@ -1,4 +1,4 @@
-//! `cohesim view`: pages load without errors, charts have the data, filtering works, and nobody else is answered.
+//! `cohesim view`: pages load without errors, charts have the data, filtering works, and other pages are refused.
 
 use crate::{
     EDGE, TOO_WIDE, cohesim, folder,

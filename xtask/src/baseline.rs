@@ -1,7 +1,7 @@
 //! Digests of the statistics of every shipped machine, kept in `tests/baseline.txt`.
 //!
-//! A change that should not touch the model shows here that it did not; a change that should shows which machines and programs it
-//! touched. Every run is made with one thread and with two, whose statistics must be equal.
+//! A change that should not affect the model must leave the digests as they are; for other changes they show which
+//! machines and programs are affected. Each run is made with one thread and with two, whose statistics must be equal.
 
 use crate::{diff_programs, guests::Scratch};
 use sha2::{Digest, Sha256};
@@ -20,8 +20,8 @@ use std::{
 
 const USAGE: &str = "usage: cargo xtask baseline [--update] [--cohesim PATH] [--only TEXT]";
 
-/// Programs for every machine, with their arguments: local memory, atomic operations, many launches, host work between kernels,
-/// scalar data, streams.
+/// Programs for every machine, with their arguments. They cover local memory, atomic operations, many launches, host
+/// work between kernels, scalar data, and streams.
 const PROGRAMS: &[&str] = &[
     "matmul --size tiny",
     "histogram --size tiny",
@@ -40,10 +40,10 @@ const ON_CORES: &[&str] = &[
     "litmus all --runs 20",
 ];
 
-/// Random accesses, with small caches and queues and with the machine as it is.
+/// Random accesses, with small caches and queues and with the unchanged machine.
 const STRESS: &[&str] = &["stress --operations 10k", "stress --operations 10k --seed 7 --as-is"];
 
-/// One run: a machine, and a program with its arguments or `stress` with its own.
+/// One run: a machine, and a program or `stress` with its arguments.
 type Key = (String, String);
 
 /// `baseline [--update] [--cohesim PATH] [--only TEXT]`.
@@ -103,7 +103,7 @@ fn keys(cohesim: &Path) -> Result<Vec<Key>, String> {
     Ok(keys)
 }
 
-/// Makes all runs, as many at a time as there are processors.
+/// Makes all runs, one per processor at a time.
 fn measure(cohesim: &Path, keys: &[Key]) -> Result<BTreeMap<Key, String>, String> {
     let scratch = Scratch::new("baseline")?;
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
@@ -129,7 +129,7 @@ fn measure(cohesim: &Path, keys: &[Key]) -> Result<BTreeMap<Key, String>, String
 /// The digest of the statistics of one run, which must succeed.
 fn digest(cohesim: &Path, (machine, command): &Key, threads: usize, scratch: &Path) -> Result<String, String> {
     let mut run = Command::new(cohesim);
-    // A program's environment names the folder it runs in, and its stack begins behind that.
+    // A program's environment contains its current folder, which shifts its stack; so every run uses one folder.
     run.current_dir("/tmp");
     let threads = threads.to_string();
     if let Some(options) = command.strip_prefix("stress ") {
@@ -152,7 +152,7 @@ fn digest(cohesim: &Path, (machine, command): &Key, threads: usize, scratch: &Pa
     }))
 }
 
-/// What a command printed; an error if it failed.
+/// The standard output of a command; an error if it failed.
 fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let done = command.output().map_err(|error| format!("{:?} can't be started: {error}", command.get_program()))?;
     match done.status.success() {

@@ -1,11 +1,13 @@
-//! Runs programs on many systems, every read checked, in one thread and in two: is every result right, and are the statistics equal byte for
-//! byte?
+//! Runs programs on many systems, with every read checked, with one thread and with two: every result must be right,
+//! and the statistics must be equal byte for byte.
 //!
-//! The systems are M2S-CGM's four (`[giles chapter 4]`) with its programs; HALCONE's six (`[halcone 4.1]`) of 1, 2 and 4 GPUs with its benchmarks and
-//! with Xtreme, which must read stale data where L2s share memory and nothing keeps them coherent; and machines of 1, 2 and 4 GPUs, with a host outside and with
-//! cores, under every memory policy, with every workload (Xtreme must read stale data there, too, where several L2s keep the host's lines: `zero-copy`). With `--quick` so many of the latter are run, of six workloads, that every two
-//! choices have been tried together, and none of the former. What has been right once is noted in a file (`--state`) and not run again with the same command,
-//! so that a run which was interrupted goes on.
+//! The systems are M2S-CGM's four (`[giles chapter 4]`) with its programs; HALCONE's six (`[halcone 4.1]`) of 1, 2 and
+//! 4 GPUs with its benchmarks and with Xtreme; and machines of 1, 2 and 4 GPUs, with a host outside and with cores,
+//! under every memory policy, with every workload. Xtreme must read stale data where L2s cache shared memory and no
+//! protocol keeps them coherent: on some of HALCONE's systems, and under the policy `zero-copy` with several GPUs. With
+//! `--quick` only the last group is run, with six workloads and just enough combinations to cover every pair of
+//! choices. Runs that were right are recorded in a file (`--state`) and skipped when the command is repeated, so that
+//! an interrupted run can continue.
 
 use crate::{
     cover::{self, Combination},
@@ -32,8 +34,9 @@ const GPU: [&str; 6] = ["backprop", "lud", "kmeans", "hotspot", "needleman-wunsc
 const OPENMP: [&str; 6] = ["backprop-omp", "lud-omp", "kmeans-omp", "hotspot-omp", "needleman-wunsch-omp", "bfs-omp"];
 const COLLABORATIVE: [&str; 5] = ["backprop", "matmul", "edge", "knn", "write"];
 
-/// HALCONE's systems, and whether a compute unit may read what one of another GPU has written over before a barrier inside a kernel. Over RDMA it may not: every
-/// line is read from its owner's L2, and a barrier has L1s forget.
+/// HALCONE's systems, and whether a compute unit may read a stale value of what another GPU's compute unit wrote before
+/// a barrier inside a kernel. Over RDMA it may not: every line is read from its owner's L2, and a barrier invalidates
+/// the L1s.
 const HALCONE: [(&str, bool); 6] = [
     ("halcone-rdma-wb-nc", false),
     ("halcone-rdma-wb-hmg", false),
@@ -61,23 +64,23 @@ const XTREME: [&str; 3] = ["xtreme1", "xtreme2", "xtreme3"];
 const POLICIES: [&str; 5] = ["memcpy", "zero-copy", "managed-eager", "managed-fault", "adsm-rolling"];
 const GPUS: [&str; 3] = ["1", "2", "4"];
 const MACHINES: [&str; 2] = ["multi-pcie", "multi-pcie-cores"];
-/// Of few kernels and of many, with data that is touched once or again and again, with atomic accesses and without.
+/// Workloads with few kernels and with many, with data used once and repeatedly, with and without atomic accesses.
 const QUICK: [&str; 6] = ["vecadd", "bfs", "histogram", "stencil", "reduction", "matmul"];
 
 const USAGE: &str = "usage: cargo xtask check-systems [--quick] [--cohesim PATH] [--state FILE] [--only TEXT]";
 
-/// With what a workload ends that finds its result wrong.
+/// Exit code of a workload whose result is wrong.
 const WRONG: i32 = 1;
 
-/// The most that a run may take: processor time, and time.
+/// Time limit of a run: processor time, and wall time.
 const MOST: Duration = Duration::from_secs(600);
 
-/// A run: what it is called, and the arguments of the command before and behind `--`.
+/// A run: its name, and the arguments before and after `--`.
 struct Case {
     name: String,
     before: Vec<String>,
     behind: Vec<String>,
-    /// Whether the program must find its own result wrong, because it has read stale data.
+    /// Whether the program must find its own result wrong, because it reads stale data.
     stale: bool,
 }
 
@@ -135,7 +138,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 }
 
-/// What has been right before, with one executable.
+/// Runs that have been right before, with this executable.
 struct Done {
     known: BTreeSet<String>,
     file: Option<Mutex<fs::File>>,
@@ -160,7 +163,7 @@ impl Done {
 
     fn note(&self, name: &str) {
         if let Some(file) = &self.file {
-            // What can't be noted is run again.
+            // If recording fails, the run is repeated next time.
             _ = writeln!(file.lock().unwrap_or_else(PoisonError::into_inner), "{name}");
         }
     }
@@ -182,14 +185,14 @@ fn multi_gpu_cases(quick: bool) -> Vec<Case> {
             name: format!("{machine} {gpus} {policy} {workload}"),
             before: before.map(str::to_owned).to_vec(),
             behind: ["--size", "tiny"].map(str::to_owned).to_vec(),
-            // Each GPU's L2 keeps the host's lines, and no protocol keeps these L2s coherent inside a kernel.
+            // Each GPU's L2 caches the host's lines, and no protocol keeps these L2s coherent inside a kernel.
             stale: policy == "zero-copy" && gpus != "1" && ["xtreme2", "xtreme3"].contains(&workload),
         }
     };
     chosen.into_iter().map(case).collect()
 }
 
-/// The programs of M2S-CGM on its machines.
+/// M2S-CGM's programs on its machines.
 fn paper_cases() -> Vec<Case> {
     let plain = GPU.map(|name| (name, &[][..]));
     let shared_out = OPENMP.map(|name| (name, &["--threads", "4"][..]));
@@ -211,7 +214,7 @@ fn halcone_cases() -> Vec<Case> {
         for gpus in GPUS {
             for program in TABLE_3.iter().chain(&XTREME) {
                 let xtreme = XTREME.contains(program);
-                // Four workgroups for each GPU, each with a slice of whole lines.
+                // Four workgroups per GPU, each with a slice of whole lines.
                 let size = match gpus.parse::<usize>() {
                     Ok(count) if xtreme => format!("4096x{}x{count}", 4 * count),
                     _ => "tiny".to_owned(),
@@ -230,7 +233,7 @@ fn halcone_cases() -> Vec<Case> {
     cases
 }
 
-/// The statistics of a run whose result and every read were right.
+/// The statistics of a run in which the result and every read were right.
 fn statistics(cohesim: &Path, case: &Case, threads: &str, folder: &Path) -> Result<Vec<u8>, String> {
     let out = folder.join(format!("{}-{threads}", case.name.replace([' ', '/'], "_")));
     let mut run = Command::new(cohesim);

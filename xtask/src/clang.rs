@@ -8,9 +8,9 @@ const CLANG: &str = "clang-19";
 const OBJCOPY: &str = "llvm-objcopy-19";
 const DEVICE_LIBS: &str = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";
 
-/// Builds `source` (a path) to a code object of version 5 at `object`, without the parts that name the tools.
+/// Compiles `source` (a path) to a code object of version 5 at `object`, without the sections that name the tools.
 pub fn compile(source: &Path, object: &Path, more_flags: &[&str]) -> Result<(), String> {
-    // The folder of a source must not matter: compile by its bare name, from there.
+    // The result must not depend on the folder: compile from the source's own folder, by its bare name.
     let folder = source.parent().ok_or_else(|| format!("{} has no folder", source.display()))?;
     let name = source.file_name().ok_or_else(|| format!("{} is no file", source.display()))?;
     run(
@@ -27,7 +27,7 @@ pub fn compile(source: &Path, object: &Path, more_flags: &[&str]) -> Result<(), 
     run(Command::new(OBJCOPY).args(["--strip-all", "--remove-section=.comment"]).arg(object), "llvm-19")
 }
 
-/// What the bytes of a code object depend on, as (tool, version).
+/// The tools that determine the bytes of a code object, as (tool, version).
 pub fn tools() -> Result<Vec<(&'static str, String)>, String> {
     let mut tools = vec![
         ("clang", first_line(CLANG, "clang-19")?),

@@ -1,8 +1,10 @@
-//! Every combination of host, GPUs, memory, fabric, protocol and translation: is it refused with a clear error, or does it work?
+//! Tries every combination of host, GPUs, memory, fabric, protocol and translation: each must be rejected with a clear
+//! error, or work.
 //!
-//! The errors of all combinations that are refused are kept in `tests/compose.txt`. The others are stressed with the smallest caches
-//! and queues, every read checked, and run a tiny program, with one thread and with two, whose statistics must be equal. Without
-//! `--all` so many of those are run that every two choices that go together have been tried together.
+//! The errors of all rejected combinations are kept in `tests/compose.txt`. Accepted combinations are stressed with the
+//! smallest caches and queues, with every read checked, and run a tiny program, with one thread and with two, whose
+//! statistics must be equal. Without `--all`, only enough combinations run to cover every pair of choices that occurs
+//! in an accepted one.
 
 use crate::{
     cover::{self, Combination, pairwise},
@@ -19,12 +21,13 @@ use std::{
 
 const USAGE: &str = "usage: cargo xtask compose [--all] [--update] [--cohesim PATH] [--only TEXT]";
 
-/// What is chosen, and from what.
+/// Dimensions, each with its choices.
 type Dimensions = &'static [(&'static str, &'static [&'static str])];
 
 const PROTOCOLS: &[&str] = &["wb_nc", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "nmoesi", "nmoesi_wb"];
 
-/// Machines without a fabric between chips, and machines with one. What is not chosen is the first of the other's choices.
+/// Machines without a fabric between chips, and machines with one. A dimension missing from a set has the first choice
+/// of the other set.
 const SETS: [Dimensions; 2] = [
     &[
         ("host", &["outside", "l3", "memory"]),
@@ -43,7 +46,7 @@ const SETS: [Dimensions; 2] = [
     ],
 ];
 
-/// A machine: the number of its set, and one choice of each dimension.
+/// A machine: the index of its set, and one choice per dimension.
 type Chosen = (usize, Combination);
 
 /// `compose [--all] [--update] [--cohesim PATH] [--only TEXT]`.
@@ -72,7 +75,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         let path = write(&combination, &scratch.0)?;
         match Machine::load(&path, &[]) {
             Ok(_) => legal.push(combination),
-            // Where the file lies is no part of the error.
+            // The file's path is no part of the error.
             Err(error) => _ = refused.insert(named(&combination), error.to_string().replace(&path, "composed")),
         }
     }
@@ -107,7 +110,7 @@ fn named((set, combination): &Chosen) -> String {
     choices.collect::<Vec<_>>().join(" ")
 }
 
-/// Writes the machine file of a combination, and says where.
+/// Writes the machine file of a combination, and returns its path.
 fn write(combination: &Chosen, folder: &Path) -> Result<String, String> {
     let path = folder.join(named(combination).replace(' ', "_") + ".toml");
     fs::write(&path, machine(combination)).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -196,7 +199,7 @@ copies = "{copies}"
     text
 }
 
-/// The sections of a fabric, and of memories that stand at it.
+/// The sections of a fabric, and of memories on it.
 fn on_fabric(combination: &Chosen, outside: bool) -> String {
     let of = |dimension| choice(combination, dimension);
     let remote = |from: &str| match of("gpus") {
@@ -212,7 +215,7 @@ fn on_fabric(combination: &Chosen, outside: bool) -> String {
             format!("\n[gpu.memory]\npart = \"fixed-100\"\nrole = \"shared\"\nsize = \"1 GiB\"\n{dealt}")
         }
         "stacks" => format!("behind = \"fabric\"\n{dealt}"),
-        // Beside a CPU it stands behind its agent.
+        // Beside a CPU, this memory is behind the CPU's system agent.
         "host" if outside => "behind = \"host\"\nchannels = 2\n".to_owned(),
         _ => String::new(),
     };
@@ -224,7 +227,7 @@ fn on_fabric(combination: &Chosen, outside: bool) -> String {
     memory + &fabric
 }
 
-/// Compares the errors with those that are kept, or keeps them.
+/// Compares the errors with the recorded ones, or with `update` records them.
 fn compare(file: &Path, refused: &BTreeMap<String, String>, update: bool) -> Result<(), String> {
     let one_line = |error: &String| error.split_whitespace().collect::<Vec<_>>().join(" ");
     let head = "# Combinations that are refused, and why; `cargo xtask compose --update` writes this file anew.\n";

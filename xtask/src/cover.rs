@@ -1,4 +1,4 @@
-//! Combinations of choices, those that cover all pairs, and how many of anything are tried at a time.
+//! Combinations of choices, a subset that covers all pairs, and parallel execution over a list.
 
 use std::{
     collections::BTreeSet,
@@ -9,10 +9,10 @@ use std::{
     thread,
 };
 
-/// One choice of each dimension, by number.
+/// One choice per dimension, by index.
 pub type Combination = Vec<usize>;
 
-/// All combinations of dimensions with so many choices.
+/// All combinations, given the number of choices of each dimension.
 pub fn combinations(choices: &[usize]) -> Vec<Combination> {
     let mut all = vec![Vec::new()];
     for count in choices {
@@ -22,7 +22,7 @@ pub fn combinations(choices: &[usize]) -> Vec<Combination> {
     all
 }
 
-/// So many of these that every two choices of different dimensions that stand together in any of them stand together in one chosen.
+/// A subset such that any two choices that occur together in `legal` also occur together in the subset.
 pub fn pairwise(legal: &[Combination]) -> Vec<Combination> {
     let pairs = |combination: &Combination| -> Vec<(usize, usize, usize, usize)> {
         let choices: Vec<(usize, usize)> = combination.iter().copied().enumerate().collect();
@@ -33,7 +33,7 @@ pub fn pairwise(legal: &[Combination]) -> Vec<Combination> {
     let mut chosen = Vec::new();
     while !missing.is_empty() {
         let new = |combination: &&Combination| pairs(combination).iter().filter(|pair| missing.contains(*pair)).count();
-        // Of equally good ones, the first.
+        // Among equals, the first.
         let Some(best) = legal.iter().rev().max_by_key(new) else { break };
         pairs(best).iter().for_each(|pair| _ = missing.remove(pair));
         chosen.push(best.clone());
@@ -41,7 +41,7 @@ pub fn pairwise(legal: &[Combination]) -> Vec<Combination> {
     chosen
 }
 
-/// Does something with each, as many at a time as there are processors; what was said of them, in order.
+/// Applies a function to each item, one per processor at a time. Returns the texts, in order.
 pub fn each<T: Sync>(all: &[T], does: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
     let (next, said) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {

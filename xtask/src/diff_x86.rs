@@ -1,4 +1,4 @@
-//! Runs the comparison of the x86 emulator with the host's processor for as long as wanted.
+//! Runs the comparison of the x86 emulator with the host's processor, with a chosen number of sequences.
 
 use std::process::Command;
 

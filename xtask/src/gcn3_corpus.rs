@@ -1,15 +1,15 @@
-//! `cargo xtask gcn3-corpus`: what LLVM makes of GCN3 machine code, written down for tests that run without LLVM.
+//! `cargo xtask gcn3-corpus`: records how LLVM disassembles GCN3 machine code, for tests that run without LLVM.
 //!
-//! Two kinds of files under `crates/gcn3/tests/data`, both with lines of `words<TAB>text`:
+//! Writes two kinds of files under `crates/gcn3/tests/data`, both with lines of `words<TAB>text`:
 //!
 //! - `corpus.txt`: every opcode number of every encoding is tried with a choice of operands and modifiers, and sweeps
-//!   go through all values of the fields with special texts. `llvm-mc` disassembles it all and assembles the texts
-//!   again; what it refuses, or what does not come back the same, is dropped. The opcode numbers come from counting,
-//!   not from the table under test, so a missing row shows.
-//! - `kernels/*.txt`: the OpenCL kernels next to them, compiled by clang and disassembled whole by `llvm-objdump`.
+//!   go through all values of the fields with special texts. `llvm-mc` disassembles all words and assembles the texts
+//!   again; words that it rejects, or that do not survive the round trip, are dropped. Opcode numbers are enumerated,
+//!   not taken from the table under test, so a missing row is detected.
+//! - `kernels/*.txt`: the OpenCL kernels next to them, compiled by clang and disassembled by `llvm-objdump`.
 //!
-//! Left out on purpose are registers that LLVM prints but gfx803 has not (`null`, `src_shared_base`, `s102`), and the
-//! interpolation and export instructions.
+//! Excluded on purpose: registers that LLVM prints but gfx803 does not have (`null`, `src_shared_base`, `s102`), and
+//! the interpolation and export instructions.
 
 mod kernels;
 mod llvm;
@@ -17,7 +17,7 @@ mod words;
 
 use std::{fmt::Write as _, fs, path::Path};
 
-/// How many lines to keep for each opcode number in each form.
+/// Maximum lines kept for each opcode number in each form.
 const KEEP: usize = 3;
 
 const HEADER: &str = "\
@@ -25,7 +25,7 @@ const HEADER: &str = "\
 # Made by `cargo xtask gcn3-corpus`; do not edit.
 ";
 
-/// Writes the files anew; with `--check` only compares them and fails at the first that would change.
+/// Writes the files; with `--check` only compares them, and fails at the first difference.
 pub fn run(arguments: &[String]) -> Result<String, String> {
     let put: Put = match arguments {
         [] => write,
@@ -39,7 +39,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     Ok(format!("gcn3-corpus: {lines} instructions in corpus.txt, {kernels} in kernels/"))
 }
 
-/// What to do with the text that belongs into a file.
+/// Writes or compares the text of a file.
 type Put = fn(&Path, &str) -> Result<(), String>;
 
 fn write(file: &Path, text: &str) -> Result<(), String> {
@@ -81,7 +81,7 @@ fn corpus(file: &Path, put: Put) -> Result<usize, String> {
     Ok(lines)
 }
 
-/// Whether LLVM reads something into the words that gfx803 has not, or an instruction that is not ours.
+/// Whether the text has a register that gfx803 does not have, or an excluded instruction.
 fn is_foreign(text: &str) -> bool {
     let registers = ["/*", "null", "src_shared_", "src_private_", "src_pops_", "s[96:103]", "s[100:103]", "ttmp[8:15]"];
     let graphics = text.starts_with("v_interp") || text.starts_with("exp");

@@ -1,9 +1,8 @@
-//! Rebuilds the committed code objects and host programs and compares.
+//! Rebuilds the committed code objects and host programs, and compares them.
 //!
-//! Workloads come with their kernels and host programs built, so that nothing has to be installed to run them. Then
-//! somebody must make sure that they are what their sources say. `guests.lock` names the tools the committed ones were
-//! built with: with the same tools the bytes must be the same. With other tools they may differ, and the workloads' own
-//! checks decide.
+//! Workloads ship with compiled kernels and host programs, so that running them needs no compiler. This task checks
+//! that the binaries match their sources. `guests.lock` names the tools of the committed binaries: with these tools the
+//! bytes must be equal. With other tools they may differ, and the workloads' own checks decide.
 
 use std::{
     fs,
@@ -36,13 +35,13 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     let mut different = Vec::new();
     let mut wrong = Vec::new();
     for workload in ALL {
-        // The folder of a workload: its name with the spelling of Rust modules.
+        // The workload's folder: its name in the spelling of Rust modules.
         let module = workload.name.replace('-', "_");
         let folder = root.join("crates/workloads/src").join(&module);
         let rebuilt = scratch.0.join(format!("{module}.hsaco"));
         let source = folder.join(format!("{module}.cl"));
         if !source.exists() {
-            // Its kernels are those of another.
+            // The workload uses the kernels of another one.
             continue;
         }
         clang::compile(&source, &rebuilt, &[])?;
@@ -79,7 +78,8 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         different.push("the shared OpenCL library");
     }
 
-    // The host programs have the code objects and the library inside: those that are committed by now.
+    // Host programs include the code objects and the library, so they are built from the committed ones, after the
+    // updates above.
     for file in host_programs::FILES {
         let rebuilt = scratch.0.join("program.elf");
         file.build(root, &rebuilt)?;
@@ -109,7 +109,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 }
 
-/// Whether a file that was rebuilt differs from the committed one, which is written anew if `update`.
+/// Whether a rebuilt file differs from the committed one; with `update`, the committed one is replaced.
 fn differs(rebuilt: &Path, committed: &Path, update: bool) -> Result<bool, String> {
     let bytes = fs::read(rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?;
     let different = fs::read(committed).ok().as_ref() != Some(&bytes);
@@ -119,7 +119,7 @@ fn differs(rebuilt: &Path, committed: &Path, update: bool) -> Result<bool, Strin
     Ok(different)
 }
 
-/// Runs a workload with a code object other than the committed one.
+/// Runs a workload with another code object than the committed one.
 fn self_check(workload: &Workload, object: &[u8]) -> Result<Checked, WorkloadError> {
     (workload.run)(Size::Tiny, &mut Functional::new(object, NonZero::<usize>::MIN)?)
 }
@@ -129,7 +129,7 @@ fn lock_text(tools: &[(&str, String)]) -> String {
     LOCK_HEAD.to_owned() + &lines.collect::<String>()
 }
 
-/// A folder of our own for the time of a task.
+/// A temporary folder for the duration of a task.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
@@ -142,7 +142,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A folder left behind in the system's place for temporary files harms nobody.
+        // A leftover temporary folder does no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,5 @@
-//! Builds the program files that are committed, from C: the host programs of the workloads, the OpenMP versions of some,
-//! and the litmus tests. Each is one static file that holds several programs.
+//! Builds the committed program files from C: the host programs of the workloads, the OpenMP versions of some, and the
+//! litmus tests. Each is one static file that holds several programs.
 
 use std::{
     fs, io,
@@ -16,32 +16,32 @@ use workloads::{ALL, CPU_PROGRAMS};
 
 use crate::tool::{fingerprint, first_line, run};
 
-/// Of every program file. Whatever the kernels' arithmetic rounds, the references must round alike: no fused operations.
+/// Flags of every program file. The references must round like the kernels, so fused operations are disabled.
 const FLAGS: &str =
     "-std=gnu11 -Wall -Wextra -Werror -ffp-contract=off -fno-ident -static -Wl,--build-id=none -pthread";
 
 /// A program file.
 pub struct ProgramFile {
-    /// For people.
+    /// Its name for people.
     pub what: &'static str,
-    /// Where it is committed, from the root of the workspace.
+    /// Path of the committed file, from the root of the workspace.
     pub committed: &'static str,
     compiler: &'static str,
-    /// Beside [`FLAGS`].
+    /// Flags in addition to [`FLAGS`].
     flags: &'static str,
-    /// Which of the C files in `crates/workloads` it is built from.
+    /// Selects the C files of `crates/workloads` that it is built from.
     holds: fn(&str) -> bool,
-    /// Behind the sources.
+    /// Linked after the sources.
     libraries: &'static [&'static str],
-    /// Debian packages that bring what it takes to build it.
+    /// Debian packages needed to build it.
     packages: &'static str,
-    /// How its programs are called to see whether they are right.
+    /// Arguments with which its programs check themselves.
     checks: fn() -> Vec<Vec<&'static str>>,
 }
 
-/// All that are committed.
+/// All committed program files.
 pub static FILES: &[ProgramFile] = &[
-    // Loops are vectorised, since every instruction is an emulated one.
+    // Loops are vectorised, because every instruction is emulated.
     ProgramFile {
         what: "the host programs",
         committed: "crates/workloads/guest/workloads.elf",
@@ -55,7 +55,7 @@ pub static FILES: &[ProgramFile] = &[
         packages: "musl-tools opencl-c-headers",
         checks: || ALL.iter().map(|workload| vec![workload.name, "--size", "tiny"]).collect(),
     },
-    // As people build such programs, since they are compared with native runs.
+    // Built with usual options, because these programs are compared with native runs.
     ProgramFile {
         what: "the OpenMP programs",
         committed: "crates/workloads/guest/openmp.elf",
@@ -88,7 +88,7 @@ pub static FILES: &[ProgramFile] = &[
 impl ProgramFile {
     /// Builds the program file at `target`.
     pub fn build(&self, root: &Path, target: &Path) -> Result<(), String> {
-        // The folder must not matter: sources and the kernels they include are named from here on.
+        // The result must not depend on the folder: sources and included kernels are named relative to this one.
         let folder = root.join("crates/workloads");
         let sources = sources(&folder)?.into_iter().filter(|source| (self.holds)(source));
         run(
@@ -105,7 +105,7 @@ impl ProgramFile {
         run(Command::new("objcopy").args(["--strip-all", "--remove-section=.comment"]).arg(target), "binutils")
     }
 
-    /// Runs every program of a file inside cohesim, and says which did not find its own result right.
+    /// Runs every program of a file inside cohesim; returns the failures.
     pub fn self_check(&self, image: &[u8]) -> Vec<String> {
         (self.checks)().iter().filter_map(|call| run_inside(image, call).err()).collect()
     }
@@ -124,7 +124,7 @@ fn run_inside(image: &[u8], call: &[&str]) -> Result<(), String> {
     }
 }
 
-/// What the bytes of the program files depend on beside the sources, as (tool, version).
+/// Tools and libraries that determine the bytes of the program files, besides the sources, as (tool, version).
 pub fn tools() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("gcc", first_line("gcc", "gcc")?),
@@ -135,14 +135,14 @@ pub fn tools() -> Result<Vec<(&'static str, String)>, String> {
     ])
 }
 
-/// Where gcc finds a library of its own.
+/// The path at which gcc finds one of its libraries.
 fn library(name: &str) -> Result<String, String> {
     let output = Command::new("gcc").arg(format!("-print-file-name={name}")).output();
     let output = output.map_err(|e| format!("gcc: {e} (Debian packages: gcc)"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The C files of the shared parts and of every workload, in an order that is always the same.
+/// The C files of the shared parts and of every workload, in a fixed order.
 fn sources(folder: &Path) -> Result<Vec<String>, String> {
     let mut folders = vec![folder.join("guest")];
     for parent in ["guest", "src"] {

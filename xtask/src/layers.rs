@@ -1,11 +1,11 @@
-//! The order of the crates, kept by a machine.
+//! Checks the order of the crates.
 //!
-//! A crate may depend only on crates of a layer above it in [`LAYERS`], which repeats the table of
-//! ARCHITECTURE.md. Development-only dependencies count too: a test that needs a lower crate belongs there.
+//! A crate may depend only on crates of a layer above it in [`LAYERS`], which repeats the table of ARCHITECTURE.md.
+//! Development-only dependencies count as well: a test that needs a lower crate belongs in that crate.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// The layers, the most independent first. Crates on one line do not know each other.
+/// The layers, the most independent first. Crates on one line do not depend on each other.
 const LAYERS: &[&[&str]] = &[
     &["engine"],
     &["mem"],
@@ -23,11 +23,12 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
 ];
 
-/// Dependencies that the order of the layers would allow but the design forbids: (crate, what it may know).
+/// Dependencies that the order of the layers would allow but the design forbids: (crate, its only permitted
+/// dependencies).
 const ONLY: &[(&str, &[&str])] =
     &[("protocol", &["mem"]), ("x86", &["mem"]), ("gcn3", &["mem"]), ("adsm", &["protocol"]), ("adsm-io", &[])];
 
-/// Checks every crate under `crates/`; answers with a summary or with every violation found.
+/// Checks every crate under `crates/`; returns a summary, or every violation found.
 pub fn check() -> Result<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let mut dependencies = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Runs a command that may hang.
+//! Runs a command with limits on its time.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a command ended, and what it printed.
+/// The end of a command, and its output.
 pub struct Ended {
     pub code: Option<i32>,
     pub out: String,
@@ -16,7 +16,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// In a few lines.
+    /// A summary in a few lines.
     pub fn told(&self) -> String {
         let code = self.code.map_or_else(|| "killed".to_owned(), |code| format!("exit code {code}"));
         let last = |text: &str| {
@@ -27,11 +27,11 @@ impl Ended {
     }
 }
 
-/// Runs a command to its end; one that takes more of a processor, or of time, is ended.
+/// Runs a command to its end, or kills it when it exceeds the limit of processor time or wall time.
 pub fn run(command: &mut Command, cpu: Duration, wall: Duration) -> Result<Ended, String> {
     let name = format!("{:?}", command.get_program());
     let failed = |error: std::io::Error| format!("{name} can't be run: {error}");
-    // In files: nothing has to be read while it runs.
+    // Output goes to files, so nothing has to be read while the command runs.
     let files = || -> std::io::Result<fs::File> {
         static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -68,10 +68,11 @@ pub fn run(command: &mut Command, cpu: Duration, wall: Duration) -> Result<Ended
     Ok(Ended { code: status.code(), out, err })
 }
 
-/// Processor time of a process so far.
+/// Processor time that a process has used.
 pub fn cpu_time(process: u32) -> Duration {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // Behind the name, which may hold blanks: user and system time are the 12th and 13th, in hundredths of a second.
+    // The fields after the name, which may contain blanks: user and system time are the 12th and 13th, in hundredths of
+    // a second.
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
     Duration::from_millis(10 * fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>())
 }

@@ -1,7 +1,7 @@
-//! PoCL as a [`Gpu`]: an OpenCL implementation that knows nothing of cohesim, to compare with.
+//! PoCL as a [`Gpu`]: an independent OpenCL implementation to compare with.
 //!
-//! The library is looked up when a task needs it, so that nothing of it is needed to build the workspace. Only the
-//! dozen entry points used here are declared, after the Khronos header `CL/cl.h`.
+//! The library is loaded when a task needs it, so that building the workspace does not require it. Only the entry
+//! points used here are declared, after the Khronos header `CL/cl.h`.
 
 use std::{
     error::Error,
@@ -60,7 +60,7 @@ const CL_DEVICE_TYPE_ALL: u64 = 0xffff_ffff;
 const CL_MEM_READ_WRITE: u64 = 1;
 const CL_PROGRAM_BUILD_LOG: u32 = 0x1183;
 
-/// An entry point that answered with an error.
+/// An entry point that returned an error.
 #[derive(Debug)]
 struct Refused {
     call: &'static str,
@@ -94,7 +94,7 @@ pub struct Pocl {
 impl Pocl {
     /// Finds PoCL among the installed platforms.
     pub fn open() -> Result<Self, GpuError> {
-        // SAFETY: the OpenCL loader has no initialiser that a program could upset.
+        // SAFETY: the OpenCL loader has no initialiser that could affect this program.
         let library = unsafe { Library::new("libOpenCL.so.1") }.map_err(|e| {
             format!("no OpenCL loader ({e}): install the packages ocl-icd-libopencl1 and pocl-opencl-icd")
         })?;
@@ -115,7 +115,8 @@ impl Pocl {
     /// Builds the kernels of `source`.
     pub fn build(&self, source: &str) -> Result<Program<'_>, GpuError> {
         let text = source.as_ptr().cast();
-        // gfx803 code flushes denormal floats, as clang does by default for that target: so must the other side.
+        // gfx803 code flushes denormal floats, which is clang's default for that target, so PoCL must flush them as
+        // well.
         let options = CString::new("-cl-std=CL1.2 -cl-denorms-are-zero -w").expect("has no zero byte");
         let mut code = 0;
         // SAFETY: see the fields.
@@ -162,7 +163,7 @@ impl Drop for Pocl {
     }
 }
 
-/// Kernels built by PoCL, and the buffers they work on.
+/// Kernels built by PoCL, and their buffers.
 pub struct Program<'a> {
     pocl: &'a Pocl,
     program: Handle,

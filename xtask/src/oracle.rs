@@ -1,12 +1,12 @@
-//! Do the workloads' kernels and references agree without cohesim? PoCL runs the former.
+//! Checks the workloads' kernels against their references without cohesim: PoCL runs the kernels.
 //!
-//! When a workload fails on the simulated GPU, this tells whose fault it is.
+//! If a workload fails on the simulated GPU, this task shows whether the workload or the simulator is wrong.
 
 use workloads::{ALL, Size, Workload};
 
 use crate::opencl::Pocl;
 
-/// Runs every workload on PoCL, or those named, at a size: `[SIZE] [NAME]...`.
+/// Runs all workloads, or the named ones, on PoCL at a size: `[SIZE] [NAME]...`.
 pub fn run(arguments: &[String]) -> Result<String, String> {
     let (size, names) = match arguments.split_first() {
         Some((first, rest)) if workloads::find(first).is_none() => (first.parse()?, rest),
@@ -16,7 +16,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     let mut wrong = Vec::new();
     let mut right = 0;
     let wanted = |w: &&Workload| names.is_empty() || names.iter().any(|n| n == w.name);
-    // PoCL runs one workgroup after another.
+    // PoCL runs workgroups one after another, so workgroups must not wait for each other.
     for workload in ALL.iter().filter(wanted).filter(|w| !w.waits_across_workgroups()) {
         let result = pocl.build(workload.source).map_err(Into::into).and_then(|mut gpu| (workload.run)(size, &mut gpu));
         match result {
@@ -34,7 +34,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 }
 
-/// PoCL for a test, or nothing where it is not installed, said loudly. With `COHESIM_REQUIRE_POCL` set, as in continuous
+/// PoCL for a test; `None`, with a message, if it is not installed. With `COHESIM_REQUIRE_POCL` set, as in continuous
 /// integration, its absence is a failure.
 #[cfg(test)]
 pub fn pocl_for_test(test: &str) -> Option<Pocl> {
@@ -44,7 +44,7 @@ pub fn pocl_for_test(test: &str) -> Option<Pocl> {
         Ok(pocl) => Some(pocl),
         Err(why) if std::env::var_os("COHESIM_REQUIRE_POCL").is_some() => panic!("{test}: {why}"),
         Err(why) => {
-            // Straight to the terminal: what a passing test prints would be swallowed.
+            // Written directly to standard error: the test harness hides what a passing test prints.
             let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
             None
         }

@@ -1,4 +1,4 @@
-//! The command as it is called.
+//! Tests of the command line of `xtask`.
 
 use std::process::{Command, Output};
 

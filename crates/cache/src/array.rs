@@ -55,6 +55,11 @@ impl Shape {
         Self { share, ..self }
     }
 
+    /// The bytes of a line.
+    pub fn line(&self) -> Bytes {
+        Bytes((self.sectors * LINE) as u64)
+    }
+
     /// Capacity in bytes.
     pub fn size(&self) -> Bytes {
         Bytes((self.sets * self.ways * self.sectors * LINE) as u64)

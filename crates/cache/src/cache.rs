@@ -551,7 +551,9 @@ impl Cache {
                 continue;
             }
             if msg.kind == Kind::Evicted {
-                self.tell_evicted(msg);
+                if !self.keeps_back(&msg) {
+                    self.tell_evicted(msg);
+                }
                 continue;
             }
             if self.to.leads_to(msg.to) {

@@ -1,4 +1,4 @@
-//! `cohesim cc`: OpenCL C to a gfx803 code object, by the clang that is installed.
+//! `cohesim cc`: compiles OpenCL C to a gfx803 code object with the installed clang.
 
 use crate::{
     files::{Partial, read_code_object},
@@ -104,7 +104,7 @@ impl Cc {
 
     fn failure(&self, log: &str, status: std::process::ExitStatus) -> miette::Report {
         let what = format!("'{}' was not compiled ({status})", self.file.display());
-        // clang names the linker it could not start.
+        // clang names the linker that it could not start.
         let linker_missing = log.lines().any(|line| line.contains("lld") && line.contains("unable to execute"));
         if linker_missing {
             miette!(help = "on Debian: apt install lld-19", "{what}: the linker is not installed")

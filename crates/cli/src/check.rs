@@ -1,4 +1,4 @@
-//! `cohesim check PROTOCOL|all`: searches every interleaving of a small system for a state that must not be.
+//! `cohesim check PROTOCOL|all`: searches all interleavings of a small system for forbidden states.
 
 mod mutants;
 mod search;
@@ -38,7 +38,7 @@ pub struct Check {
     walks: u32,
 }
 
-/// A protocol, and those of its systems that were asked for.
+/// A protocol, and the selected systems of it.
 struct Chosen {
     protocol: &'static Protocol,
     systems: &'static [Setup],
@@ -56,7 +56,7 @@ impl Check {
     }
 }
 
-/// As many threads as the computer has cores: what is found is the same for any number.
+/// One thread per core; results do not depend on the number.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,4 +1,4 @@
-//! `cohesim disasm`: what a code object holds, instruction by instruction.
+//! `cohesim disasm`: the contents of a code object, instruction by instruction.
 
 use crate::{files::read_code_object, ui::Ui};
 use gcn3::{
@@ -43,7 +43,7 @@ struct KernelReport {
     max_group: Option<u32>,
     mode: u32,
     described: bool,
-    /// Whose convention the arguments behind those of the source follow.
+    /// The convention of the implicit arguments, which follow those of the source.
     implicit_arguments: &'static str,
     registers: Vec<RegisterReport>,
     arguments: Vec<ArgumentReport>,
@@ -167,7 +167,7 @@ fn argument_report(argument: &Argument) -> ArgumentReport {
     }
 }
 
-/// Which registers hold what when the kernel starts.
+/// The initial contents of registers when the kernel starts.
 fn registers(setup: &Setup, user_sgprs: u32) -> Vec<RegisterReport> {
     let mut found = Vec::new();
     let mut next = 0;
@@ -204,7 +204,7 @@ fn registers(setup: &Setup, user_sgprs: u32) -> Vec<RegisterReport> {
     found
 }
 
-/// Where the code of a kernel without a size ends: at the next kernel, or with its segment.
+/// Size of the code of a kernel without a recorded size: up to the next kernel, or to the end of its segment.
 fn code_until_next(object: &CodeObject, image: &Image, entry: VirtAddr) -> u64 {
     let starts = object.kernels().iter().flat_map(|kernel| [image.kernel_object(kernel), image.kernel_entry(kernel)]);
     let next = starts.filter(|start| *start > entry).min().unwrap_or(image.end());
@@ -215,7 +215,7 @@ fn code_until_next(object: &CodeObject, image: &Image, entry: VirtAddr) -> u64 {
     (next.min(end) - entry).0
 }
 
-/// Names of places in the code.
+/// Names of code addresses.
 struct Names(Vec<(u64, u64, String)>);
 
 impl Names {

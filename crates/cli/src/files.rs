@@ -1,4 +1,4 @@
-//! Files the commands read and write.
+//! Files that the commands read and write.
 
 use gcn3::object::CodeObject;
 use miette::{IntoDiagnostic, WrapErr};
@@ -18,7 +18,7 @@ pub fn read_code_object(path: &Path) -> miette::Result<CodeObject> {
     CodeObject::parse(&file).into_diagnostic().wrap_err_with(|| format!("can't use '{}'", path.display()))
 }
 
-/// Writes a file so that it is there whole or not at all.
+/// Writes a file atomically: it is complete or absent.
 pub fn write(path: &Path, bytes: &[u8]) -> miette::Result<()> {
     let partial = Partial::beside(path);
     fs::write(partial.path(), bytes)
@@ -27,14 +27,14 @@ pub fn write(path: &Path, bytes: &[u8]) -> miette::Result<()> {
         .wrap_err_with(|| format!("can't write '{}'", path.display()))
 }
 
-/// A file on its way: it gets its name when it is finished, and goes away if it never is.
+/// A temporary file: it is renamed to its target when finished, and removed otherwise.
 pub struct Partial {
     path: PathBuf,
     target: PathBuf,
 }
 
 impl Partial {
-    /// A place in the same folder, so that finishing is one step.
+    /// A temporary path in the target's folder, so that finishing is a single rename.
     pub fn beside(target: &Path) -> Partial {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let path = target.with_file_name(format!(".{name}.{}.partial", std::process::id()));

@@ -1,4 +1,4 @@
-//! A program inside the simulator: what `cohesim run` and `cohesim compare` both start.
+//! A program inside the simulator, for `cohesim run` and `cohesim compare`.
 
 use crate::{files, progress::Progress};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -73,12 +73,12 @@ pub struct GuestOptions {
     pub arguments: Vec<std::ffi::OsString>,
 }
 
-/// Folders in which computers keep libraries.
+/// The system's library folders.
 const HOST_LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
 /// What kernels run on.
 pub enum On<'a> {
-    /// GPUs without time; whether data races of kernels are looked for.
+    /// Functional GPUs; `races`: detect data races of kernels.
     Nothing {
         races: bool,
     },
@@ -90,32 +90,33 @@ pub enum On<'a> {
 pub enum Output {
     /// To standard output.
     Shown,
-    /// Nowhere but into the report.
+    /// Only into the report.
     Kept,
 }
 
-/// What a run of a program brought.
+/// The result of a program's run.
 pub struct Ran {
     pub end: End,
     pub totals: Totals,
     pub usage: Usage,
-    /// What it printed, if that was kept.
+    /// Its output, if kept.
     pub output: Printed,
-    /// Its loader and libraries and what else it mapped, with their SHA-256.
+    /// The loader, libraries and other files that it mapped, with their SHA-256.
     pub files_used: Vec<(String, [u8; 32])>,
-    /// What the machine did.
+    /// The run of the machine, if there is one.
     pub run: Option<Run>,
-    /// How long it took on this computer.
+    /// Wall time in seconds.
     pub seconds: f64,
 }
 
 impl GuestOptions {
-    /// What it is called.
+    /// The program's name.
     pub fn name(&self) -> String {
         self.program.display().to_string()
     }
 
-    /// The program's bytes, and where it believes to lie. A workload's name goes before a file's: `./NAME` is a file.
+    /// The program's bytes, and its path as the program sees it. A workload's name takes precedence over a file's:
+    /// `./NAME` is a file.
     pub fn image(&self) -> miette::Result<(Cow<'static, [u8]>, PathBuf)> {
         if let Some(name) = self.program.to_str() {
             let gpu = workloads::find(name).map(|workload| (workload.name, workloads::guest()));
@@ -170,12 +171,12 @@ impl GuestOptions {
         let totals = process.totals();
         drop(process);
         let seconds = start.elapsed().as_secs_f64();
-        // What is run without time has no identity: nothing is hashed.
+        // Functional runs have no identity, so nothing is hashed.
         let (output, files_used) = (kept.printed(), Vec::new());
         Ok(Ran { end, totals, usage: usage.take(), output, files_used, run: None, seconds })
     }
 
-    /// Runs the program on a machine: on its cores, or on a host outside of it.
+    /// Runs the program on a machine: on its cores, or on a host outside it.
     fn run_in_time(
         &self,
         machine: &Machine,
@@ -187,7 +188,7 @@ impl GuestOptions {
         let start = Instant::now();
         let (image, path) = self.image()?;
         let (here, kept, used) = (here()?, Captured::new(self.max_output), UsedFiles::default());
-        // What is wrong with them is told before the machine is built.
+        // Errors in the options are reported before the machine is built.
         self.options(&path, &here)?;
         let cores = machine.cpu.as_ref().map(|complex| complex.cores as u32);
         let (guest, facts, monitor, captured) =
@@ -228,7 +229,7 @@ impl GuestOptions {
         options.arguments = vec![self.program.as_os_str().as_bytes().to_vec()];
         options.arguments.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));
         options.environment = self.environment(here)?;
-        // Of two mounts at one place the later counts: what the user shows goes before libraries.
+        // Of two mounts at one path the later wins: the user's mounts take precedence over libraries.
         options.mounts = self.libraries();
         options.mounts.extend(self.shown(here));
         options.folder = here.into();
@@ -241,13 +242,13 @@ impl GuestOptions {
         Ok(options)
     }
 
-    /// The folders that the user shows, the working folder first.
+    /// The folders that the user mounts, the current folder first.
     fn shown(&self, here: &Path) -> Vec<Mount> {
         let working = Mount { host: here.into(), guest: Some(here.into()), writable: false };
         std::iter::once(working).chain(self.mount.iter().cloned()).collect()
     }
 
-    /// Where a dynamically linked program finds its loader and libraries.
+    /// Mounts for the loader and libraries of a dynamically linked program.
     fn libraries(&self) -> Vec<Mount> {
         let read_only =
             |host: &Path, guest: &str| Mount { host: host.into(), guest: Some(guest.into()), writable: false };
@@ -269,7 +270,7 @@ impl GuestOptions {
             variables.push(variable.clone().into_bytes());
         }
         if self.host_libraries || self.root.is_some() {
-            // Before the folders of the system, where another OpenCL library may be.
+            // Before the system's folders, which may hold another OpenCL library.
             let given = variables.iter_mut().find(|variable| variable.starts_with(b"LD_LIBRARY_PATH="));
             match given {
                 Some(path) => path.extend(format!(":{LIBRARIES}").as_bytes()),
@@ -292,18 +293,18 @@ fn stdio(output: Output, kept: &Captured, out: impl Write + 'static, err: impl W
     }
 }
 
-/// What a program printed, as far as it was kept.
+/// A program's output, as far as it was kept.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Printed {
-    /// The first of it.
+    /// The first part of it.
     pub text: String,
-    /// How long all of it was.
+    /// Length of the whole output.
     pub bytes: u64,
-    /// Whether `text` is all of it.
+    /// Whether `text` is the whole output.
     pub whole: bool,
 }
 
-/// The program's output, kept for the report as far as there is room.
+/// Captures a program's output for the report, up to a limit.
 #[derive(Clone)]
 struct Captured {
     kept: Arc<Mutex<Kept>>,
@@ -329,7 +330,7 @@ impl Captured {
 }
 
 impl Write for Captured {
-    /// Takes everything: a program that prints too much runs on, as it would with its output shown.
+    /// Accepts everything: a program that prints too much continues, as it would with its output shown.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (self.room - kept.first.len()).min(bytes.len());
@@ -356,7 +357,7 @@ pub fn size(text: &str) -> Result<Bytes, String> {
     number.checked_mul(1 << shift).map(Bytes).ok_or_else(|| format!("{text} is too large"))
 }
 
-/// A length of time: `10s`, `5 ms`.
+/// A duration: `10s`, `5 ms`.
 pub fn time(text: &str) -> Result<Time, String> {
     let (number, unit) = split(text)?;
     let scale: u64 = match unit {

@@ -1,4 +1,4 @@
-//! `cohesim launch`: one kernel of a code object, without a host program.
+//! `cohesim launch`: runs one kernel of a code object, without a host program.
 
 mod argument;
 mod dump;
@@ -66,7 +66,7 @@ pub struct Launch {
     timed: Timed,
 }
 
-/// Sizes along x, y and z, and how many of them were given.
+/// Sizes along x, y and z, and the number of sizes given.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     along: [u32; 3],
@@ -85,12 +85,12 @@ struct LaunchReport<'a> {
     /// Of all launches together.
     wave_instructions: u64,
     dumps: Vec<Dumped>,
-    /// If it ran in time.
+    /// If it was timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<Summary>,
     #[serde(skip)]
     text: String,
-    /// Times are of this computer, not of the simulated one.
+    /// Wall times on this computer, not simulated times.
     host: Host,
 }
 
@@ -163,7 +163,7 @@ impl Launch {
         ui.report(&report)
     }
 
-    /// What identifies the launch beside its arguments: code, shape and the contents of buffers.
+    /// The launch's identity besides its arguments: code, shape and the contents of buffers.
     fn program(&self, kernel: &str, given: &[Given]) -> miette::Result<Program> {
         let mut program = Program::new(kernel, &read(&self.file)?);
         let shape = format!("{:?} {:?} {:?} {} {}", self.grid, self.group, self.offset, self.lds, self.repeat);
@@ -177,7 +177,7 @@ impl Launch {
         Ok(program)
     }
 
-    /// The kernel of the name given, or the only one.
+    /// The named kernel, or the only one.
     fn pick<'a>(&self, object: &'a CodeObject) -> miette::Result<&'a Kernel> {
         match (&self.kernel, object.kernels()) {
             (Some(name), _) => object.kernel(name).into_diagnostic(),
@@ -190,7 +190,7 @@ impl Launch {
         }
     }
 
-    /// Reads the arguments and checks them against the kernel's.
+    /// Parses the arguments and checks them against the kernel's.
     fn given(&self, kernel: &Kernel) -> miette::Result<Vec<Given>> {
         let declared: Vec<&Argument> = kernel.explicit_arguments().collect();
         if kernel.described && declared.len() != self.args.len() {
@@ -245,7 +245,7 @@ impl Launch {
     }
 }
 
-/// Puts buffers into memory and packs the arguments. Answers with the buffer of each argument that is one.
+/// Allocates buffers and packs the arguments. Returns the buffer of each buffer argument.
 fn place(gpu: &mut Gpu, dispatch: &mut Dispatch, given: &[Given]) -> miette::Result<Vec<Option<Buffer>>> {
     let mut buffers = Vec::new();
     let mut values = Vec::new();
@@ -293,7 +293,7 @@ fn describe(argument: &Argument) -> String {
     if words.is_empty() { argument.kind.to_string() } else { words.join(" ") }
 }
 
-/// What could be written for an argument.
+/// An example of what to write for an argument.
 fn example(argument: &Argument) -> String {
     use gcn3::object::ArgumentKind;
     let form = match argument.kind {

@@ -1,4 +1,4 @@
-//! `cohesim list parts`: what sections of machine files can be made from.
+//! `cohesim list parts`: the parts from which sections of machine files can be made.
 
 use crate::ui::Ui;
 use machine::{about_part, shipped_parts};

@@ -1,4 +1,4 @@
-//! `cohesim list systems`: the machines that come with cohesim.
+//! `cohesim list systems`: the shipped machines.
 
 use crate::ui::Ui;
 use machine::{Machine, shipped};

@@ -13,7 +13,7 @@ pub struct ListWorkloads {}
 struct Listed {
     name: &'static str,
     about: &'static str,
-    /// Whether it has no work for a GPU.
+    /// Whether it uses no GPU.
     cpu_only: bool,
 }
 

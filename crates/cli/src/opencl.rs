@@ -1,4 +1,4 @@
-//! How `cohesim run` sets the OpenCL driver up.
+//! The OpenCL driver's settings on the command line of `cohesim run`.
 
 use machine::DriverFacts;
 use mem::Bytes;
@@ -69,7 +69,7 @@ enum Devices {
     Each,
 }
 
-/// What is to be forgotten, and after how many that are not.
+/// Parses the operation that the driver omits, for tests: its kind and its number.
 fn forgotten(text: &str) -> Result<(Forgotten, u64), String> {
     let wrong = || format!("'{text}' is not transfer:N or shootdown:N");
     let (what, n) = text.split_once(':').ok_or_else(wrong)?;
@@ -82,18 +82,18 @@ fn forgotten(text: &str) -> Result<(Forgotten, u64), String> {
 }
 
 impl OpenCl {
-    /// An option that was given and that means nothing to a machine in time.
+    /// An option that was given but has no meaning for a timed machine.
     pub fn functional_only(&self) -> Option<&'static str> {
         let instructions = self.max_kernel_instructions.map(|_| "--max-kernel-instructions");
         let memory = self.gpu_memory.map(|_| "--gpu-memory");
         self.gpus.map(|_| "--gpus").or(instructions).or(memory).or(self.poison.then_some("--poison"))
     }
 
-    /// A driver for a process that will be started with these options; its kernels run on these GPUs, or without time, and are
-    /// then looked at for `races`.
+    /// The driver of a process to be started with these options. Its kernels run on these GPUs, or functionally, and
+    /// then with race detection if `races`.
     ///
     /// # Errors
-    /// If the GPUs can't do what a memory policy needs.
+    /// If the GPUs lack what a memory policy needs.
     pub fn driver(
         &self,
         process: &os::Options,
@@ -130,27 +130,27 @@ impl OpenCl {
     }
 }
 
-/// What the GPUs did, for programs.
+/// What the GPUs did, as JSON.
 #[derive(Default, Serialize)]
 pub struct GpuReport {
     kernels: u64,
     wave_instructions: u64,
-    /// Work-groups that each GPU got.
+    /// Workgroups of each GPU.
     work_groups: Vec<u64>,
-    /// Accesses that race with an earlier one, and the first few of them, if they were looked for.
+    /// Accesses that race with an earlier one, and the first few of them, if races were detected.
     #[serde(skip_serializing_if = "is_zero")]
     data_races: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     first_races: Vec<String>,
-    /// Bytes that were moved between memories, by cause.
+    /// Bytes moved between memories, by cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     moved: BTreeMap<&'static str, u64>,
-    /// Accesses of the host and of GPUs that the driver answered.
+    /// Faults of the host and of GPUs that the driver served.
     #[serde(skip_serializing_if = "is_zero")]
     host_faults: u64,
     #[serde(skip_serializing_if = "is_zero")]
     device_faults: u64,
-    /// Pages that went to another memory, that went to and fro, and that had to go because a memory was full.
+    /// Pages that moved to another memory, that moved back and forth, and that were evicted because a memory was full.
     #[serde(skip_serializing_if = "is_zero")]
     migrations: u64,
     #[serde(skip_serializing_if = "is_zero")]
@@ -181,7 +181,7 @@ impl From<&Usage> for GpuReport {
     }
 }
 
-/// The same for people.
+/// What the GPUs did, for people.
 pub fn summary(usage: &Usage) -> String {
     let groups: Vec<String> = usage.groups.iter().map(u64::to_string).collect();
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! `cohesim run`: a whole program inside the simulator.
+//! `cohesim run`: runs a whole program inside the simulator.
 
 use crate::{
     guest::{GuestOptions, On, Output, Ran},
@@ -36,9 +36,9 @@ pub struct Run {
     functional: bool,
 }
 
-/// The exit code of a run in which a check found something wrong.
+/// Exit code of a run in which a check failed.
 const FAILED_CHECK: u8 = 125;
-/// The machine of those who name none.
+/// The default machine.
 const DEFAULT: &str = "r9nano";
 
 #[derive(Serialize)]
@@ -54,19 +54,19 @@ struct RunReport {
     page_faults: u64,
     memory_bytes: u64,
     simulated_fs: u64,
-    /// In the region of interest that the program marks.
+    /// Time in the program's region of interest.
     #[serde(skip_serializing_if = "Option::is_none")]
     region_fs: Option<u64>,
-    /// What ran without time before.
+    /// What ran functionally before the timed part.
     #[serde(skip_serializing_if = "Option::is_none")]
     fast_forward: Option<FastForward>,
     gpu: GpuReport,
     /// What the machine did.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
-    /// What the program printed, up to --max-output.
+    /// The program's output, up to --max-output.
     stdout: String,
-    /// How long all was that it printed.
+    /// Length of the whole output.
     stdout_bytes: u64,
 }
 
@@ -98,7 +98,7 @@ impl Run {
             ui.note(&totals(&ran.totals));
             ui.note(&crate::opencl::summary(&ran.usage));
         }
-        // Of a program without kernels there is nothing to tell, unless it had cores.
+        // For a program without kernels there is nothing to report, unless it ran on cores.
         let told = |summary: &&Summary| !summary.kernels.is_empty() || summary.cores.is_some();
         if let Some(summary) = summary.as_ref().filter(told) {
             ui.print(&format!("\n{summary}"))?;
@@ -110,7 +110,7 @@ impl Run {
         }
         let code = if races.count > 0 { FAILED_CHECK } else { ran.end.exit_code() };
         ui.report(&report(name, ran, summary, code))?;
-        // The guest's answer is the command's.
+        // The program's exit code is the command's.
         std::process::exit(code.into());
     }
 

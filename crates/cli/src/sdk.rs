@@ -1,4 +1,4 @@
-//! `cohesim sdk`: what a program is linked with to run inside cohesim.
+//! `cohesim sdk`: the library that programs link with to run inside cohesim.
 
 use crate::{files, ui::Ui};
 use miette::{IntoDiagnostic, WrapErr, miette};
@@ -60,7 +60,7 @@ impl Sdk {
     }
 }
 
-/// What gcc needs to link with the library in a folder. One with a space in its name is put in quotes for a shell.
+/// The gcc options to link with the library in a folder. Special characters are quoted for a shell.
 fn options(folder: &str, dynamic: bool) -> String {
     let plain = folder.chars().all(|letter| letter.is_alphanumeric() || "/._-+".contains(letter));
     let place = if plain { format!("-L{folder}") } else { format!("'-L{}'", folder.replace('\'', "'\\''")) };
@@ -84,13 +84,13 @@ fn write(folder: &Path, name: &str) -> miette::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for (file, bytes) in contents {
         let path = folder.join(file);
-        // What is there already may be in use by another make.
+        // An existing file may be in use by another make.
         if fs::read(&path).ok().as_ref() != Some(&bytes) {
             files::write(&path, &bytes)?;
         }
         written.push(path);
     }
-    // The name by which linkers look for a shared library.
+    // The name by which linkers find a shared library.
     let link = folder.join("libOpenCL.so");
     if fs::read_link(&link).ok().as_deref() != Some(Path::new("libOpenCL.so.1")) {
         let partial = files::Partial::beside(&link);

@@ -1,4 +1,4 @@
-//! `cohesim show protocol NAME`: a coherence protocol's tables, as they stand in its source.
+//! `cohesim show protocol NAME`: a coherence protocol's tables.
 
 use clap::ValueEnum;
 use miette::miette;

@@ -1,4 +1,4 @@
-//! `cohesim show system`: a machine as a drawing, and every parameter with where it comes from.
+//! `cohesim show system`: a machine as a drawing, and every parameter with its source.
 
 use crate::ui::Ui;
 use machine::{File, Machine, Parameter, Remark};

@@ -1,4 +1,4 @@
-//! `cohesim show workload NAME`: what a built-in workload computes, and with which kernels.
+//! `cohesim show workload NAME`: what a built-in workload computes, and its kernels.
 
 use gcn3::object::{Argument, CodeObject, Kernel};
 use miette::{IntoDiagnostic, bail, miette};
@@ -115,7 +115,7 @@ impl ShownKernel {
     }
 }
 
-/// What the metadata says of an argument: its type, and its name where the compiler kept it.
+/// An argument's type and, if the compiler kept it, its name.
 fn describe(argument: &Argument) -> String {
     let type_name = argument.type_name.clone().unwrap_or_else(|| format!("{} bytes", argument.size));
     argument.name.iter().fold(type_name, |type_name, name| format!("{type_name} {name}"))

@@ -1,4 +1,4 @@
-//! `cohesim stress`: random accesses of everybody to few lines, on a machine with small caches and short queues.
+//! `cohesim stress`: random accesses of all requesters to few lines, on a machine with small caches and short queues.
 
 use crate::{progress::Progress, ui::Ui};
 use engine::{Outcome, Time};
@@ -54,7 +54,7 @@ pub struct Stress {
     threads: NonZero<usize>,
 }
 
-/// Small enough that lines have to go and queues are full all the time.
+/// So small that lines are evicted and queues are full all the time.
 const SMALL: &[&str] = &[
     "gpu.l1v.size=512",
     "gpu.l1v.ways=2",
@@ -73,7 +73,7 @@ const SMALL: &[&str] = &[
     "wires.l2_memory.capacity=1",
 ];
 
-/// The same for a fabric, and for memories of GPUs beside the host's.
+/// Small sizes for a fabric, and for GPU memories beside the host's.
 const SMALL_FABRIC: &[&str] = &["fabric.credits=1"];
 const SMALL_GPU_MEMORY: &[&str] = &[
     "gpu.memory.fixed.outstanding=2",
@@ -83,7 +83,7 @@ const SMALL_GPU_MEMORY: &[&str] = &[
     "gpu.memory.dram.drain_to=1",
 ];
 
-/// The same for a CPU, whose last-level cache can't hold what those above it could.
+/// Small sizes for a CPU; its last-level cache is smaller than the caches above it together.
 const SMALL_CPU: &[&str] = &[
     "cpu.l1d.size=512",
     "cpu.l1d.mshrs=2",
@@ -102,15 +102,15 @@ const SMALL_CPU: &[&str] = &[
     "system.hub.capacity=1",
 ];
 
-/// For a DMA engine.
+/// Small sizes for a DMA engine.
 const SMALL_DMA: &[&str] = &["system.dma.outstanding=2", "system.dma.size=512"];
 
-/// And for whoever translates, in a core and in a compute unit.
+/// Small sizes for the MMUs of cores and of compute units.
 const SMALL_MMU: &[&str] =
     &["cpu.mmu.entries=1", "cpu.mmu.ways=1", "cpu.mmu.lookups=1", "cpu.mmu.misses=1", "cpu.mmu.waiting=2"];
 const SMALL_GPU_MMU: &[&str] =
     &["gpu.mmu.entries=1", "gpu.mmu.ways=1", "gpu.mmu.lookups=1", "gpu.mmu.misses=1", "gpu.mmu.waiting=2"];
-/// Entries have to go all the time.
+/// So small that entries are evicted all the time.
 const SMALL_FBT: &[&str] = &["gpu.fbt.entries=4", "gpu.fbt.ways=2", "system.iommu.entries=2", "system.iommu.ways=1"];
 
 #[derive(Serialize)]
@@ -126,12 +126,12 @@ struct Run {
     stores: u64,
     atomics: u64,
     evictions: u64,
-    /// Pages that were moved, and faults that were answered.
+    /// Pages that were moved, and faults that were served.
     migrations: u64,
     faults: u64,
     simulated_fs: u64,
     seconds: f64,
-    /// Of all statistics: the same for any number of threads.
+    /// Digest of all statistics, independent of the number of threads.
     statistics_sha256: String,
 }
 
@@ -180,10 +180,10 @@ impl Stress {
         moves_pages(machine) && !self.fixed_pages
     }
 
-    /// The machine, as small as it is to be.
+    /// The machine, reduced to small sizes unless `--as-is`.
     fn machine(&self) -> miette::Result<Machine> {
         let mut sets: Vec<String> = Vec::new();
-        // What the user changes must have an effect; what makes a machine small need not.
+        // The user's changes must have an effect; the changes that reduce the machine need not.
         let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         if !self.as_is {
             let cpu = machine.cpu.as_ref();
@@ -238,7 +238,7 @@ impl Stress {
     }
 }
 
-/// An order that is left out.
+/// Parses the order that is omitted.
 fn forgotten(text: &str) -> Result<Forgotten, String> {
     match text {
         "flush" => Ok(Forgotten::Flush),
@@ -248,7 +248,7 @@ fn forgotten(text: &str) -> Result<Forgotten, String> {
     }
 }
 
-/// A length of time on this computer.
+/// A duration on this computer.
 fn duration(text: &str) -> Result<Duration, String> {
     let scale = match text.chars().next_back() {
         Some('s') => 1,
@@ -260,7 +260,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     number.map(Duration::from_secs).ok_or_else(|| format!("'{text}' does not begin with a whole number"))
 }
 
-/// A number, in thousands or millions if it ends so.
+/// A number, with `k` for thousands or `M` for millions.
 fn count(text: &str) -> Result<u64, String> {
     let (digits, times) = match text.strip_suffix(['k', 'M']) {
         Some(digits) if text.ends_with('k') => (digits, 1000),

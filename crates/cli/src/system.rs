@@ -1,4 +1,4 @@
-//! How a machine is chosen, changed and run, and what is told of a run on it.
+//! Options that choose, change and run a machine, and the reports of a run on it.
 
 use crate::{
     guest::{self, GuestOptions, On, Output, Ran},
@@ -48,12 +48,12 @@ pub struct System {
 }
 
 impl System {
-    /// The machine of that name, with what the user changed.
+    /// The machine of this name, with the user's changes.
     pub fn load(&self, name: &str) -> miette::Result<Machine> {
         Machine::load(name, &self.sets).into_diagnostic()
     }
 
-    /// The same of several machines: what the user changed must have an effect on one of them at least.
+    /// Several machines with the user's changes; each change must have an effect on at least one of them.
     pub fn load_all(&self, names: &[String]) -> miette::Result<Vec<Machine>> {
         let examined = names.iter().map(|name| Machine::examine(name, &self.sets));
         let (machines, idle): (Vec<Machine>, Vec<Vec<Idle>>) =
@@ -67,18 +67,18 @@ impl System {
         }
     }
 
-    /// How the run is to be fast-forwarded.
+    /// The fast-forward of the run.
     fn forward(&self) -> miette::Result<Option<FastForward>> {
         let plan = self.fast_forward.map(|to| FastForward::new(to, self.warm_up));
         plan.transpose().map_err(|why| miette!("--warm-up {}: {why}", self.warm_up))
     }
 
-    /// Takes the folder that results are to go to, if there is one.
+    /// Claims the folder for results, if one was given.
     pub fn claim(&self) -> miette::Result<Option<OutFolder>> {
         self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()
     }
 
-    /// Runs a program on a machine; what it brought goes to `folder` too.
+    /// Runs a program on a machine; results also go to `folder`.
     pub fn run(
         &self,
         guest: &GuestOptions,
@@ -107,12 +107,12 @@ impl System {
         }
         let Some(run) = &ran.run else { return Ok((ran, None)) };
         let mut program = Program::new(guest.name(), &guest.image()?.0);
-        // The loader and the libraries of a dynamically linked program are as much of it as its own file.
+        // The loader and libraries of a dynamically linked program belong to its identity.
         let files = ran.files_used.iter();
         program.inputs = files.map(|(name, sha256)| Input { name: name.clone(), sha256: (*sha256).into() }).collect();
         let arguments: Vec<String> = guest.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let host = HostFacts { seconds: ran.seconds, threads, checked: check };
-        // What comes before and after the region of interest (inputs, the check of results) is not what the program is about.
+        // Only the region of interest counts, without the creation of inputs and the check of results.
         let total = ran.totals.region.unwrap_or(ran.totals.time);
         let (program, arguments, paged) = (&program, &arguments[..], Some(&ran.usage.paged));
         let subject = Subject { program, arguments, machine, run, total, forwarded, paged, host };

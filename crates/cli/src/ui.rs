@@ -1,25 +1,26 @@
-//! How the command talks: results on standard output, for people or as one JSON document; all else on standard error.
+//! Output of the command: results on standard output, as text or as one JSON document; everything else on standard
+//! error.
 
 use miette::IntoDiagnostic;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
-/// What the user asked of the output.
+/// The user's options for output.
 #[derive(Clone, Copy, Debug)]
 pub struct Ui {
     /// Results as JSON on standard output, nothing else there.
     pub json: bool,
-    /// Say more about what is going on.
+    /// Whether to print details of the progress.
     pub verbose: bool,
 }
 
 impl Ui {
-    /// Writes a result for people; silent when JSON was asked for.
+    /// Prints a result as text; silent with JSON output.
     pub fn print(&self, text: &str) -> miette::Result<()> {
         if self.json { Ok(()) } else { write(text.as_bytes()) }
     }
 
-    /// Writes a result for programs; silent unless JSON was asked for.
+    /// Prints a result as JSON; silent with text output.
     pub fn report(&self, value: &impl Serialize) -> miette::Result<()> {
         if !self.json {
             return Ok(());
@@ -29,12 +30,12 @@ impl Ui {
         write(&text)
     }
 
-    /// Tells the user something beside the result.
+    /// Prints a note on standard error.
     pub fn note(&self, text: &str) {
         eprintln!("note: {text}");
     }
 
-    /// Says how long work gets on: on a terminal in one line that is written over, elsewhere only if asked to say more.
+    /// Shows progress: on a terminal in one line that is overwritten, elsewhere only if `verbose`.
     pub fn progress(&self, what: &str) {
         if io::stderr().is_terminal() {
             eprint!("\r\x1b[2K{what}");
@@ -43,7 +44,7 @@ impl Ui {
         }
     }
 
-    /// Takes the line of progress away.
+    /// Clears the progress line.
     pub fn progress_done(&self) {
         if io::stderr().is_terminal() {
             eprint!("\r\x1b[2K");
@@ -51,7 +52,7 @@ impl Ui {
     }
 }
 
-/// A reader that closed the pipe early has seen what it wanted.
+/// Writes to standard output. A reader that closed the pipe early is no error.
 fn write(bytes: &[u8]) -> miette::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

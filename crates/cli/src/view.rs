@@ -1,4 +1,4 @@
-//! `cohesim view`: results of runs in the browser.
+//! `cohesim view`: shows results of runs in the browser.
 
 use crate::{repro::simulator, ui::Ui};
 use figures::{Options, Size, Store};
@@ -37,7 +37,7 @@ impl ViewCommand {
             let none = || miette!("there is no folder of kept results here: name one, as in `cohesim view results`");
             folders.push(kept.clone().ok_or_else(none)?);
         }
-        // Results of repro's store are found wherever it is: in the folders that were named, or in its own.
+        // Results of repro's store are found in the named folders and in its default folder.
         let simulator = simulator()?;
         let stores: Vec<Store> =
             folders.iter().cloned().chain(kept).map(|folder| Store::new(folder, &simulator)).collect();
@@ -59,7 +59,7 @@ impl ViewCommand {
     }
 }
 
-/// What an experiment finds of kept results, in the store that has most of them.
+/// The findings of an experiment from stored results, in the store that has most of them.
 fn recalled(stores: &[Store], name: &str, size: &str) -> Option<Value> {
     let experiment = figures::find(name)?;
     let size = match size {

@@ -1,4 +1,4 @@
-//! Does the runs of an experiment, several at a time, and keeps what they bring.
+//! Executes the runs of an experiment, several at a time, and stores their results.
 
 use crate::{
     Experiment, Findings, Job, Measured, Options, RunError, Store, StoreError, native, run, run::Prepared, store::Kept,
@@ -14,17 +14,17 @@ use std::{
 
 /// How an experiment is conducted.
 pub struct Conductor<'a> {
-    /// Where results are kept; none: nowhere.
+    /// Where results are kept; `None`: they are not kept.
     pub store: Option<&'a Store>,
-    /// How many runs go on at a time. The result does not depend on it.
+    /// Number of runs in parallel. Results do not depend on it.
     pub threads: NonZero<usize>,
-    /// To stop all runs from outside.
+    /// Stops all runs from outside.
     pub monitor: &'a Monitor,
-    /// Told when a run begins and ends.
+    /// Called when a run begins and ends.
     pub tell: &'a (dyn Fn(Event) + Sync),
 }
 
-/// What is told of a run, the `number`-th of `of`.
+/// Progress of a run, the `number`-th of `of`.
 pub struct Event<'a> {
     pub number: usize,
     pub of: usize,
@@ -34,15 +34,15 @@ pub struct Event<'a> {
 
 pub enum State<'a> {
     Begun,
-    /// Its result was there.
+    /// The store had its result.
     Kept,
-    /// Its result was there, but is damaged: it is run again.
+    /// The stored result is damaged: the run is repeated.
     Damaged,
     Done(Duration),
     Failed(&'a RunError),
 }
 
-/// What the runs brought.
+/// The results of all runs.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     simulated: BTreeMap<Job, Measured>,
@@ -50,25 +50,25 @@ pub struct Results {
 }
 
 impl Results {
-    /// The result of a run, if it brought one.
+    /// The result of a run, if it has one.
     pub fn get(&self, job: &Job) -> Option<&Measured> {
         self.simulated.get(job)
     }
 
-    /// How long the region of interest of a program took on this computer, in seconds.
+    /// Seconds that the program's region of interest took on this computer.
     pub fn native(&self, job: &Job) -> Option<f64> {
         self.native.get(job).copied()
     }
 }
 
-/// A run that brought nothing.
+/// A run without a result.
 #[derive(Debug)]
 pub struct Missing {
     pub job: Job,
     pub error: RunError,
 }
 
-/// Does what an experiment needs; what failed is told beside what was found.
+/// Executes the runs of an experiment. Failed runs are returned beside the findings.
 pub fn conduct(
     experiment: &'static Experiment,
     options: Options,
@@ -85,7 +85,7 @@ pub fn conduct(
             Err(error) => notes.push(format!("{} on this computer: {error}", job.program)),
         }
     }
-    // A machine that is not there is told once, not once a run.
+    // A missing machine is reported once, not once per run.
     let absent: BTreeSet<String> = missing
         .iter()
         .filter(|missing| matches!(missing.error, RunError::NoMachine(_)))
@@ -96,8 +96,8 @@ pub fn conduct(
     Ok((Findings { experiment: name, about, source, rows: (plan.rows)(&results), notes }, missing))
 }
 
-/// What an experiment finds of the results that are kept, without running anything; how many runs it needs, and how many of them are
-/// not kept.
+/// The findings that follow from stored results, without running anything; also the number of runs needed and of those
+/// without a stored result.
 pub fn recall(experiment: &'static Experiment, options: Options, store: &Store) -> Recalled {
     let plan = (experiment.plan)(options);
     let jobs: BTreeSet<&Job> = plan.jobs.iter().collect();
@@ -109,13 +109,13 @@ pub fn recall(experiment: &'static Experiment, options: Options, store: &Store) 
         }
     }
     let (runs, missing) = (jobs.len(), jobs.len() - results.simulated.len());
-    // Of nothing, an experiment may still have rows: constants of its paper.
+    // Without any result, an experiment may still have rows: constants of its paper.
     let rows = if missing == runs { Vec::new() } else { (plan.rows)(&results) };
     let Experiment { name, about, source, .. } = *experiment;
     Recalled { findings: Findings { experiment: name, about, source, rows, notes: plan.notes }, runs, missing }
 }
 
-/// What [`recall`] finds.
+/// The result of [`recall`].
 pub struct Recalled {
     pub findings: Findings,
     pub runs: usize,
@@ -123,7 +123,7 @@ pub struct Recalled {
 }
 
 impl Conductor<'_> {
-    /// The results of all jobs. A job that is named twice is run once.
+    /// The results of all jobs. A job that occurs twice is run once.
     fn run_all(&self, jobs: &[Job], threads: NonZero<usize>) -> Result<(Results, Vec<Missing>), StoreError> {
         let mut seen = BTreeSet::new();
         let jobs: Vec<&Job> = jobs.iter().filter(|job| seen.insert(*job)).collect();
@@ -144,7 +144,7 @@ impl Conductor<'_> {
             }
         };
         thread::scope(|scope| {
-            // What threads that the operating system refuses would have done, the others do.
+            // If the operating system refuses threads, the remaining threads do all the work.
             let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let workers: Vec<_> = (1..threads.get()).map_while(start).collect();
             work()?;

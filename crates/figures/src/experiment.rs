@@ -1,4 +1,4 @@
-//! What an experiment is.
+//! The definition of an experiment.
 
 use crate::{Job, Results, Row};
 
@@ -8,25 +8,25 @@ pub struct Experiment {
     pub name: &'static str,
     /// One line: what is compared with what.
     pub about: &'static str,
-    /// Where the paper has it.
+    /// Where the paper describes it.
     pub source: &'static str,
     pub plan: fn(Options) -> Plan,
 }
 
-/// How an experiment is done.
+/// Options of an experiment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     pub size: Size,
-    /// Run programs on this computer too, where the experiment compares with a real one.
+    /// Also run programs natively, if the experiment compares with a real computer.
     pub native: bool,
 }
 
-/// How large the inputs of an experiment are, and how many settings it tries.
+/// Sizes of an experiment's inputs, and the number of settings tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
-    /// For the direction of what comes out: small inputs and fewer settings, minutes in all.
+    /// Small inputs and fewer settings, minutes in all: shows only the direction of effects.
     Quick,
-    /// Inputs that are scaled down as far as the experiment's notes say; hours at most.
+    /// Inputs scaled down as the experiment's notes say; hours at most.
     #[default]
     Scaled,
     /// The paper's own sizes.
@@ -38,7 +38,7 @@ impl Size {
         self == Self::Quick
     }
 
-    /// The one of three that is meant for this size.
+    /// The value for this size.
     pub fn of<T>(self, quick: T, scaled: T, paper: T) -> T {
         match self {
             Self::Quick => quick,
@@ -51,15 +51,15 @@ impl Size {
 /// The work of an experiment.
 pub struct Plan {
     pub jobs: Vec<Job>,
-    /// Programs that run on this computer too, whatever their machine.
+    /// Programs to run natively as well; their machine does not matter.
     pub native: Vec<Job>,
-    /// Whether runs must have the computer for themselves, because it is measured.
+    /// Whether runs must not share the computer, because time on it is measured.
     pub alone: bool,
-    /// What differs from the paper's set-up, for people.
+    /// Differences from the paper's set-up, for people.
     pub notes: Vec<String>,
-    /// The rows, of whatever results there are; a row for which one is missing is left out.
+    /// Computes the rows from the available results. A row that needs a missing result is left out.
     pub rows: Compute,
 }
 
-/// Computes rows of results.
+/// Computes rows from results.
 pub type Compute = Box<dyn Fn(&Results) -> Vec<Row>>;

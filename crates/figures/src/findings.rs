@@ -1,17 +1,16 @@
-//! What an experiment found: rows of what the paper reports and what was measured.
+//! Findings of an experiment: rows with the paper's figure and the measured one.
 
 use serde::Serialize;
 
-/// One figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub name: String,
-    /// The paper's value; none where it has no number, or shows it in a picture alone.
+    /// The paper's value; `None` if the paper has no number, or only a picture.
     pub paper: Option<f64>,
     pub measured: f64,
-    /// Measured over the paper's.
+    /// Measured value divided by the paper's.
     pub ratio: Option<f64>,
-    /// What was measured on a real GPU before, where that says the same: a constant of the experiment, not of this run.
+    /// A corresponding value measured earlier on a real GPU: a constant of the experiment, not a result of this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware: Option<f64>,
 }
@@ -23,7 +22,7 @@ impl Row {
         Self { name: name.into(), paper, measured, ratio, hardware: None }
     }
 
-    /// With what was measured on a real GPU before.
+    /// Adds the value measured earlier on a real GPU.
     pub fn beside(self, hardware: f64) -> Self {
         Self { hardware: Some(hardware), ..self }
     }
@@ -38,17 +37,17 @@ pub struct Findings {
     #[serde(skip)]
     pub source: &'static str,
     pub rows: Vec<Row>,
-    /// What differs from the paper's set-up, and what is missing.
+    /// Differences from the paper's set-up, and missing results.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// The arithmetic mean; none of nothing.
+/// The arithmetic mean; `None` for an empty slice.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The geometric mean; none of nothing, or if one of them is not above 0.
+/// The geometric mean; `None` for an empty slice or if a value is not above 0.
 pub fn geomean(values: &[f64]) -> Option<f64> {
     let logarithms = values.iter().map(|value| (*value > 0.0).then(|| value.ln()));
     mean(&logarithms.collect::<Option<Vec<_>>>()?).map(f64::exp)

@@ -1,8 +1,8 @@
-//! The experiments of the papers: which runs they need, and what their results come to beside what the papers report.
+//! The experiments of the papers: the runs they need, and their results beside the papers' figures.
 //!
-//! An [`Experiment`] is a [`Plan`]: runs ([`Job`]), and rows ([`Row`]) that are computed of what they brought. [`conduct`] does
-//! the runs, several at a time, and keeps each result in a [`Store`], so that an experiment that was broken off goes on where
-//! it was. Nothing here draws: that is `report`'s.
+//! An [`Experiment`] makes a [`Plan`]: runs ([`Job`]), and rows ([`Row`]) computed from their results. [`conduct`]
+//! executes the runs, several at a time, and keeps each result in a [`Store`], so that an interrupted experiment can
+//! continue. Drawing is the task of `report`.
 #![forbid(unsafe_code)]
 
 mod conduct;

@@ -1,4 +1,4 @@
-//! A program of the CPU on this computer itself, to stand beside the simulated one.
+//! Runs a CPU program natively on this computer, for comparison with the simulation.
 
 use crate::Job;
 use std::{
@@ -9,7 +9,7 @@ use std::{
 };
 use thiserror::Error;
 
-/// Why a program gave no time on this computer.
+/// Why a native run gave no time.
 #[derive(Debug, Error)]
 pub enum NativeError {
     #[error("only programs of the CPU alone run natively")]
@@ -22,10 +22,10 @@ pub enum NativeError {
     NoTime,
 }
 
-/// How often a program is run; the shortest time counts, for it was disturbed least.
+/// Number of repetitions. The shortest time counts, because it was disturbed least.
 const TIMES: usize = 3;
 
-/// Runs the program of a job with its arguments, and gives the seconds that its region of interest took.
+/// Runs the program of a job with its arguments, and returns the seconds of its region of interest.
 pub fn run(job: &Job) -> Result<f64, NativeError> {
     let program = workloads::find_cpu_program(&job.program).ok_or(NativeError::NotForCpu)?;
     let file = Executable::new(program.image)?;
@@ -41,13 +41,13 @@ pub fn run(job: &Job) -> Result<f64, NativeError> {
     Ok(best)
 }
 
-/// The time in `lud-omp region: 0.123 s`.
+/// Parses the time in `lud-omp region: 0.123 s`.
 fn region(text: &str) -> Option<f64> {
     let time = text.lines().find_map(|line| line.split_once(" region: "))?.1;
     time.strip_suffix(" s")?.parse().ok()
 }
 
-/// A file that can be executed, for as long as this lives.
+/// An executable file, removed on drop.
 struct Executable(PathBuf);
 
 impl Executable {
@@ -61,17 +61,17 @@ impl Executable {
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        // It lies in a folder of the system that is emptied some time anyhow.
+        // A leftover file does no harm: it lies in the system's temporary folder.
         _ = fs::remove_file(&self.0);
     }
 }
 
-/// The rate of this processor's time-stamp counter, which is the one that programs measure cycles by; none if it is not told.
+/// Frequency of this processor's time-stamp counter, by which programs measure cycles; `None` if it is unknown.
 pub fn tsc_hertz() -> Option<f64> {
     rate(&fs::read_to_string("/proc/cpuinfo").ok()?)
 }
 
-/// The nominal rate in the model's name, or inside a virtual machine, where it is constant, the one that is told.
+/// The nominal frequency in the model's name or, in a virtual machine, where it is constant, the reported one.
 fn rate(cpuinfo: &str) -> Option<f64> {
     let field = |name: &str| {
         let line = cpuinfo.lines().find(|line| line.starts_with(name))?;

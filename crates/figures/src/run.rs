@@ -1,4 +1,4 @@
-//! Runs a job: a program on a machine, on its cores or a host outside, and its GPUs.
+//! Runs a job: a program on a machine's cores, or on a host outside it, and on its GPUs.
 
 use crate::{Job, Measured, counts};
 use engine::{Monitor, Outcome, Pressure, Region, Value};
@@ -20,7 +20,7 @@ use std::{
 };
 use thiserror::Error;
 
-/// Why a run brought nothing.
+/// Why a run gave no result.
 #[derive(Debug, Error)]
 pub enum RunError {
     #[error("no machine '{0}' comes with cohesim yet")]
@@ -39,7 +39,7 @@ pub enum RunError {
     Interrupted,
 }
 
-/// A job with everything it names found.
+/// A job whose machine and program have been found.
 pub(crate) struct Prepared {
     pub machine: Machine,
     pub image: &'static [u8],
@@ -58,7 +58,8 @@ impl Prepared {
     }
 }
 
-/// Runs a job to its end, in this thread. A mistake of the simulator ends that run alone: others may have taken hours.
+/// Runs a job to its end on this thread. A panic of the simulator ends only this run, because other runs may have taken
+/// hours.
 pub fn run(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     catch_unwind(AssertUnwindSafe(|| simulate(job, monitor))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -126,16 +127,16 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     })
 }
 
-/// Reasons of cores and compute units for cycles in which there is no work for them.
+/// Reasons of cores and compute units for cycles without work.
 const IDLE: [&str; 3] = ["idle", "no_wave", "launch"];
 
-/// Of the elements that account for their cycles and know this reason: the most time that one of them was not idle.
+/// Busy time of the busiest element among those that account for this reason.
 fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
     let cycles = at_work(region, reason).into_iter().max().unwrap_or(0);
     (u128::from(cycles) * 1_000_000_000_000_000 / u128::from(hertz)) as u64
 }
 
-/// The cycles in which each of them was not idle.
+/// The busy cycles of each element that accounts for this reason.
 fn at_work(region: &Region, reason: &str) -> Vec<u64> {
     let statistics = &region.statistics.0;
     let count = |value: &Value| if let Value::Count(n) = value { *n } else { 0 };
@@ -149,13 +150,13 @@ fn at_work(region: &Region, reason: &str) -> Vec<u64> {
     busy.collect()
 }
 
-/// What this thread has taken of a processor.
+/// Processor time of this thread.
 fn seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// What the program printed.
+/// The program's output.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 

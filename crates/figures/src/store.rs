@@ -1,8 +1,8 @@
-//! Results of runs, kept by what they depend on.
+//! Results of runs, stored under the inputs that determine them.
 //!
-//! An entry is a file named by a hash of the simulator, the resolved machine, the program, its arguments and what is counted: a line with the
-//! hash of the rest, which is JSON. It is written beside its place and then moved there; one that was changed since is damaged
-//! and is not used.
+//! An entry is a file named by a hash of the simulator, the resolved machine, the program, its arguments and the
+//! counted statistics. Its first line is the hash of the rest, which is JSON. The file is written under a temporary
+//! name and then renamed. An entry that was changed later is recognised as damaged and not used.
 
 use crate::{Job, Measured, run::Prepared};
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ use std::{
 };
 use thiserror::Error;
 
-/// Where results are kept.
+/// A folder of results.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-    /// What else a result depends on: the version of the simulator.
+    /// The simulator's version, on which results depend.
     simulator: Vec<u8>,
 }
 
-/// A result can't be kept.
+/// A result can't be stored.
 #[derive(Debug, Error)]
 #[error("can't keep a result in '{}': {source}", path.display())]
 pub struct StoreError {
@@ -29,15 +29,15 @@ pub struct StoreError {
     pub source: io::Error,
 }
 
-/// What is there of a run.
+/// The stored state of a run.
 pub(crate) enum Kept {
     Nothing,
     Whole(Measured),
-    /// A file that is not as it was written.
+    /// The file is not as it was written.
     Damaged,
 }
 
-/// The file of an entry: what it is of, and what came out.
+/// The contents of an entry: the run, and its result.
 #[derive(Serialize, Deserialize)]
 struct Entry {
     key: String,
@@ -46,8 +46,8 @@ struct Entry {
 }
 
 impl Store {
-    /// A store in a folder, which is made when there is something to keep. Results of a `simulator` are found by the same
-    /// one only: its version, or a hash of its executable.
+    /// A store in a folder, which is created with the first result. `simulator` is its version or a hash of its
+    /// executable: results are found only by the same simulator.
     pub fn new(folder: impl Into<PathBuf>, simulator: &[u8]) -> Self {
         Self { folder: folder.into(), simulator: simulator.to_vec() }
     }
@@ -61,7 +61,7 @@ impl Store {
 
     pub(crate) fn key(&self, job: &Job, prepared: &Prepared) -> String {
         let mut hash = Sha256::new();
-        // Each part with its length, so that no two lists run together to the same bytes.
+        // Each part is preceded by its length, so that different lists never give the same bytes.
         let mut part = |bytes: &[u8]| {
             hash.update((bytes.len() as u64).to_le_bytes());
             hash.update(bytes);
@@ -76,7 +76,7 @@ impl Store {
         hex(&hash.finalize())
     }
 
-    /// Finds out whether results can be kept, before a run takes hours.
+    /// Checks that results can be stored, before a run takes hours.
     pub fn check(&self) -> Result<(), StoreError> {
         let probe = self.folder.join(format!(".probe.{}.partial", std::process::id()));
         let made = fs::create_dir_all(&self.folder).and_then(|()| fs::write(&probe, b"it can be written"));
@@ -97,7 +97,7 @@ impl Store {
         let entry = Entry { key: key.into(), job: job.clone(), measured: measured.clone() };
         let partial = self.folder.join(format!(".{key}.{}.partial", std::process::id()));
         write(&self.folder, &partial, &path, &entry).map_err(|source| {
-            // Whatever is left of it is of no use; that it can't be removed either changes nothing.
+            // The partial file is useless; failing to remove it changes nothing.
             _ = fs::remove_file(&partial);
             StoreError { path, source }
         })
@@ -115,7 +115,7 @@ fn write(folder: &Path, partial: &Path, path: &Path, entry: &Entry) -> io::Resul
     fs::rename(partial, path)
 }
 
-/// The entry of a file, if that is as it was written.
+/// The entry of a file, if the file is as it was written.
 fn whole(file: &[u8]) -> Option<Entry> {
     let end = file.iter().position(|byte| *byte == b'\n')?;
     let (noted, text) = (&file[..end], &file[end + 1..]);

@@ -1,9 +1,10 @@
-//! What the protocols of ADSM move, and what the faults cost by which they notice accesses.
+//! Bytes that the ADSM protocols move, and the cost of the faults by which they detect accesses.
 
 use engine::{Monitor, Time};
 use figures::{Job, Measured};
 
-/// Two objects of 16 pages; before each of two steps the host changes one cell of one of them, and in the end it reads one.
+/// Two objects of 16 pages. Before each of two steps the host changes one cell of one object; at the end it reads one
+/// object.
 fn stencil(policy: &str, more: &[&str]) -> Measured {
     let arguments = "--size 32x32x16 --iterations 2 --variant source --read-results --no-check";
     let changes = [&"gpus=1", &policy].into_iter().chain(more).map(|change| (*change).to_owned());
@@ -16,7 +17,8 @@ const BLOCK: u64 = 4 << 10;
 
 #[test]
 fn lazy_update_moves_whole_objects_and_rolling_update_blocks() {
-    // The input goes over; then the object with the cell comes and goes, or the block; in the end the result comes.
+    // The input is sent; then the object (or only the block) with the cell is fetched and sent back; at the end the
+    // result is fetched.
     let lazy = stencil("driver.policy=adsm-lazy", &["driver.block=4 KiB"]);
     assert_eq!(lazy.moved_data(), 4 * OBJECT, "{:?}", lazy.moved);
     let rolling = stencil("driver.policy=adsm-rolling", &["driver.block=4 KiB", "driver.rolling=64"]);
@@ -35,7 +37,8 @@ fn a_fault_of_the_host_takes_what_the_driver_needs_to_answer_it() {
     let lazy = |fault, search| stencil("driver.policy=adsm-lazy", &[fault, search]);
     let quick = lazy("driver.fault=1 us", "driver.search=0 ns");
     let slow = lazy("driver.fault=21 us", "driver.search=0 ns");
-    // The input is written, and changed while it is open; a cell of the next field is read and written; the last field is read.
+    // The input is written, and changed while it is open; a cell of the next field is read and written; the last field
+    // is read.
     assert_eq!((quick.host_faults, slow.host_faults), (4, 4));
     assert_eq!((quick.fault_fs, slow.fault_fs), (4 * Time::micros(1).0, 4 * Time::micros(21).0));
     let later = slow.end_fs - quick.end_fs;
@@ -46,11 +49,12 @@ fn a_fault_of_the_host_takes_what_the_driver_needs_to_answer_it() {
 fn the_search_for_a_block_takes_a_step_for_each_halving_of_them() {
     let of = |block| stencil("driver.policy=adsm-rolling", &[block, "driver.fault=0 ns", "driver.search=1 us"]);
     let (few, many) = (of("driver.block=64 KiB"), of("driver.block=4 KiB"));
-    // An object has one block, or sixteen. While the first is written it is the only one: no halving, or four.
+    // An object has one block, or sixteen. While the first object is written it is the only one: the search takes no
+    // steps, or four.
     let rest = |run: &Measured, first| (run.host_faults - first) * Time::micros(1).0;
     assert_eq!(few.fault_fs, rest(&few, 1));
     assert_eq!(many.fault_fs, 16 * Time::micros(4).0 + 5 * rest(&many, 16));
-    // Of many, the block with the cell has been sent before its first change, and is opened again.
+    // With many blocks, the block with the cell has been sent before its first change, and is opened again.
     assert_eq!((few.host_faults, many.host_faults), (1 + 2 + 1, 16 + 1 + 2 + 16));
 }
 
@@ -63,7 +67,8 @@ fn the_host_goes_on_while_a_changed_block_is_sent() {
         figures::run(&job, &Monitor::default()).unwrap_or_else(|error| panic!("{job}: {error}"))
     };
     let (early, late) = (run("driver.rolling=1"), run("driver.rolling=100"));
-    // Seven of the eight blocks of the input go over while the host writes the next one, or all of them before the kernel.
+    // Seven of the eight input blocks are sent while the host writes the next one; otherwise all are sent before the
+    // kernel.
     assert_eq!((early.moved["write back"], late.moved["call"]), (7 << 14, 8 << 14));
     let (saved, transfers) = (late.end_fs.saturating_sub(early.end_fs), (7 << 14) * Time::nanos(1).0);
     assert!(saved > transfers, "{saved} fs saved of more than {transfers}");

@@ -1,4 +1,4 @@
-//! An experiment from its plan to its findings, broken off, damaged and resumed.
+//! An experiment from its plan to its findings: interrupted, damaged and resumed.
 
 use engine::Monitor;
 use figures::{
@@ -22,13 +22,13 @@ static EXPERIMENT: Experiment = Experiment {
     },
 };
 
-/// Half by the GPU, half by threads of the CPU.
+/// Half of the work on the GPU, half on threads of the CPU.
 fn job(threads: u32) -> Job {
     let arguments = format!("--size 2048 --copies none --cpu-share 50 --chunk 256 --threads {threads}");
     Job::new("apu-c-l3", "write", &arguments).with(&["cpu.cores=2".into(), "system.slices=2".into()])
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -44,12 +44,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A test that failed before it was made has nothing to remove.
+        // A test that failed early has no folder to remove.
         _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Conducts the experiment; also gives how many runs were done, and how many were kept.
+/// Conducts the experiment; also returns the numbers of executed runs and of stored results.
 fn conducted(folder: &Folder, simulator: &[u8], threads: usize) -> (Findings, Vec<Missing>, (usize, usize)) {
     let store = Store::new(&folder.0, simulator);
     let counts = Mutex::new((0, 0));
@@ -112,7 +112,7 @@ fn a_run_brings_kernel_time_bytes_moved_and_what_is_counted() {
     let job = Job::new("multi-pcie", "vecadd", "--size 1024 --no-check").with(&["gpus=1".into()]).counting(&patterns);
     let run = figures::run(&job, &Monitor::default()).expect("it ends well");
     assert!(0 < run.kernels_fs && run.kernels_fs < run.end_fs, "{run:?}");
-    // Two vectors there, one back.
+    // Two vectors to the GPU, one back.
     assert_eq!((run.moved.get("copy"), run.moved_data()), (Some(&12288), 12288));
     assert!(run.links.values().any(|bytes| *bytes >= 8192), "{:?}", run.links);
     assert_eq!(run.counts, [(patterns[0].to_owned(), 1.0)].into());

@@ -1,4 +1,5 @@
-//! Every run that an experiment asks for can be done: its machine loads, its program exists and takes its arguments. Nothing is simulated.
+//! Every run of every experiment is possible: its machine loads, and its program exists and accepts the arguments.
+//! Nothing is simulated.
 
 use figures::{ALL, Job, Options, Size};
 use machine::Machine;
@@ -32,7 +33,7 @@ fn jobs() -> Vec<(&'static str, Job)> {
     plans.flat_map(|(name, plan)| plan.jobs.into_iter().chain(plan.native).map(move |job| (name, job))).collect()
 }
 
-/// Why a program refuses its arguments. One that has read them all prints its help and ends.
+/// Why a program rejects its arguments. A program that accepts all of them prints its help and ends.
 fn refused(program: &str, arguments: &[String]) -> Option<String> {
     let image = workloads::find(program).map(|_| workloads::guest());
     let image = image.or_else(|| workloads::find_cpu_program(program).map(|program| program.image));

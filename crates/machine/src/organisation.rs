@@ -119,7 +119,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     Ok(Organisation { timing, time_bits, leases, acquires, zones, remote })
 }
 
-/// Checks that the fabric fits the protocol, the CPU and the GPU memories.
+/// Checks that there is a fabric if GPU memories need one, and that the protocol permits a fabric.
 fn fits(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<(), MachineError> {
     let name = around.protocol.name;
     if around.fabric.is_none() {

@@ -103,7 +103,6 @@ fn a_machine_that_can_not_have_virtual_tags_says_why() {
         (refused("vc-baseline-512", &[tags]), "gpu.fbt"),
         (refused("vc-baseline-512", &[tags, fbt]), "have no TLBs"),
         (refused("vc-opt", &["gpu.l1s.tags=virtual"]), "only gpu.l1v and gpu.l2"),
-        (refused("vc-opt", &["system.iommu.kind=tables"]), "page tables are those of a CPU's kernel"),
         (refused("vc-baseline-512", &["system.iommu.lookups=0"]), "must be at least 1"),
     ];
     for (message, reason) in &all {

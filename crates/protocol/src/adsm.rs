@@ -1,14 +1,14 @@
-//! Asymmetric distributed shared memory: the host keeps accelerator memory and its own copy alike, the accelerator does nothing.
+//! Asymmetric distributed shared memory: the host alone keeps its copy and the accelerator's memory consistent.
 //!
-//! GMAC's protocols (`[gmac 4.3, Fig. 6]`), from the host's side, for an object or a block of one. Fig. 6
-//! shows three states; the others here are transfers under way: `Sending` on a call, `Fetching` on a return, `ReadFault` and
-//! `WriteFault` while a page fault brings a block back, `Rolling` while the oldest dirty block is sent early. Between call and
-//! return the program leaves shared objects alone, as release consistency asks of it: those cells are `x`.
+//! The host's side of GMAC's protocols (`[gmac 4.3, Fig. 6]`), for an object or a block of one. Fig. 6 shows three
+//! states; the others here are transfers in flight: `Sending` on a call, `Fetching` on a return, `ReadFault` and
+//! `WriteFault` while a page fault fetches a block, `Rolling` while the oldest dirty block is sent early. Between
+//! call and return the program must not access shared objects, as release consistency requires: those cells are `x`.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
 
 protocol! {
- /// Batch-update, Fig. 6 (a): everything goes over on a call and comes back on a return; accesses are not detected.
+ /// Batch-update, Fig. 6 (a): everything is sent on a call and fetched on a return; accesses are not detected.
  batch actions(Ask Fetch Fill Answer Hit Take Send Clean Drop Done DoneAsked)
  on(        Load         Store         Call                 Return               Roll  Data                     Landed                   )
  Invalid  { x            x             x                    [Fetching Ask Fetch] x     x                        x                        }
@@ -80,7 +80,7 @@ impl<const N: usize> Controller<N> for Host {
             "WriteFault" => (line.is_partial(), false),
             "Sending" => (whole, true),
             "ReadOnly" => (whole && !line.is_dirty(), false),
-            // Batch-update calls everything dirty, written or not.
+            // Batch-update treats everything as dirty, written or not.
             _ => (whole && (line.is_dirty() || self.0.name == "batch"), false),
         };
         held && line.is_asked() == asked
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// An object on the host and its transfers: each message gets its answer from the accelerator at once.
+    /// An object on the host and its transfers: the accelerator answers each message at once.
     struct Object {
         host: &'static Host,
         line: Line<2>,
@@ -176,7 +176,7 @@ mod tests {
             Self { host, line, to_accelerator: 0, to_host: 0 }
         }
 
-        /// The state after an event has run its course.
+        /// The state after an event and all its transfers.
         fn after(&mut self, kind: Kind) -> &'static str {
             let mut log = Log::new(self.host.0, 8);
             let data = if kind == Kind::Store { Block::one(0, 1) } else { Block::EMPTY };

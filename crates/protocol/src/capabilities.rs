@@ -1,16 +1,16 @@
-//! What a table can do, derived from its labels when it is compiled.
+//! What a table can do, derived from its labels at compile time.
 //!
-//! The component that runs a controller has to know whether the table has events that the component itself starts (a retry, a
-//! drain, a restart), and whether the table may refuse a request. [`protocol!`](crate::protocol) finds out by name resolution: for
-//! each of these labels there is a constant `None` in [`absent`], and a table that has the label puts its number in the
-//! constant's place. So nothing looks for a label by its text.
+//! The component that runs a controller has to know whether the table has events that the component itself starts (a
+//! retry, a drain, a restart), and whether the table may refuse a request. [`protocol!`](crate::protocol) finds out
+//! by name resolution: each of these labels has a constant `None` in [`absent`], and a table that has the label
+//! shadows the constant with the label's number. So no label is looked up by its text.
 
 use crate::{Cell, Table};
 
-/// The labels that mean the same in every table, with their numbers where the table has them.
+/// The labels with a common meaning in all tables, with their numbers if the table has them.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels {
-    /// The state of a line of which nothing is held.
+    /// The state of a line that is not held.
     pub invalid: Option<u8>,
     pub evict: Option<u8>,
     pub drain: Option<u8>,
@@ -23,7 +23,7 @@ pub struct Labels {
     pub bring: Option<u8>,
 }
 
-/// Stands for every label of [`Labels`] that a table does not have.
+/// Constants for the labels of [`Labels`] that a table does not have.
 #[doc(hidden)]
 #[allow(non_upper_case_globals)]
 pub mod absent {
@@ -48,23 +48,23 @@ pub mod absent {
 /// What the component that runs a controller has to provide for its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// A request that was refused below is tried again (`Retry`).
+    /// A request that was refused below is retried (`Retry`).
     pub retries: bool,
-    /// Lines of the write-back queue stay there until the cache sends them below (`Drain`).
+    /// Lines stay in the write-back queue until the cache sends them below (`Drain`).
     pub drains: bool,
-    /// A request can be refused (`Nack`): its sender then tries again.
+    /// A request can be refused (`Nack`): its sender then retries.
     pub nacks: bool,
-    /// The level below may demand a dirty line back (`CoreFlush`).
+    /// The level below may recall a dirty line (`CoreFlush`).
     pub probed: bool,
     /// Probes must not wait behind requests for their line.
     pub probes_apart: bool,
     /// Logical time can be restarted (`Reset`).
     pub restarts: bool,
-    /// A record can be given up to make room for another (`Evict`).
+    /// A record can be dropped to make room for another (`Evict`).
     pub forgets: bool,
     /// A line may have several writes in flight (`AckMore`).
     pub overlaps_writes: bool,
-    /// Atomic accesses are performed here (`Found`), of some lines at least; else they are passed on below.
+    /// Atomic accesses are performed here (`Found`), at least for some lines; otherwise they are passed below.
     pub performs: bool,
 }
 
@@ -89,18 +89,18 @@ impl Table {
         does(cell, self.labels.found)
     }
 
-    /// Whether a cell only has the line brought here (`Bring`): a message of the controller to itself. The message that met the cell is not
-    /// over then, and is shown to the line again.
+    /// Whether a cell only fetches the line (`Bring`), by a message of the controller to itself. The message that met
+    /// the cell is then not complete, and is delivered to the line again.
     pub fn brings(&self, cell: &Cell) -> bool {
         does(cell, self.labels.bring)
     }
 
-    /// Whether a line in this state is one of the write-back queue: it can be sent below.
+    /// Whether a line in this state is in the write-back queue and can be sent below.
     pub fn drains(&self, state: u8) -> bool {
         self.takes(state, self.labels.drain)
     }
 
-    /// Whether a line in this state has a request that was refused below and can be tried again.
+    /// Whether a line in this state has a request that was refused below and can be retried.
     pub fn retries(&self, state: u8) -> bool {
         self.takes(state, self.labels.retry)
     }
@@ -110,7 +110,7 @@ impl Table {
     }
 }
 
-/// Whether a cell does an action.
+/// Whether a cell includes an action.
 fn does(cell: &Cell, action: Option<u8>) -> bool {
     matches!((cell, action), (Cell::Go(_, actions), Some(action)) if actions.contains(&action))
 }

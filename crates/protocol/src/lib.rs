@@ -1,13 +1,13 @@
-//! Coherence protocols, written once as tables, proved on small systems, and run by the timing model.
+//! Coherence protocols: written once as tables, checked exhaustively on small systems, and run by the timing model.
 //!
-//! - A [`Table`] says for each state and each event what a controller does; [`protocol!`] makes it, with the enums behind
-//!   it, from a grid that can be held against the paper's.
-//! - A [`Controller`] says which event a [`Msg`] is to a [`Line`] and what each action does. [`step`] is the one place where
-//!   tables are obeyed: by the checker, and by the caches of the timing model.
-//! - [`check`] searches every interleaving of a small system for a state that must not be.
+//! - A [`Table`] says for each state and each event what a controller does. [`protocol!`] makes it, and the enums of
+//!   its labels, from a grid that can be compared with the paper's.
+//! - A [`Controller`] says which event a [`Msg`] is to a [`Line`], and what each action does. [`step`] is the only
+//!   place where tables are executed: by the checker, and by the caches of the timing model.
+//! - [`check`] searches every interleaving of a small system for a state that violates a property.
 //!
-//! A table lies in the file of its controller: [`vi_l1`], [`wb_l2`], [`wt_l2`], [`memory`], [`adsm`], [`mesi`], [`nmoesi`]; [`catalogue`] names the
-//! protocols made of them.
+//! Each table is in the file of its controller: [`vi_l1`], [`wb_l2`], [`wt_l2`], [`memory`], [`adsm`], [`mesi`],
+//! [`nmoesi`]. [`catalogue`] names the protocols made of them.
 #![forbid(unsafe_code)]
 
 pub mod adsm;

@@ -1,10 +1,11 @@
 //! The macro that turns a grid in the source into a [`Table`](crate::Table) and its labels into enums.
 
-/// Writes a controller's table: states down, events across; `[Next action action]`, `z` to stall, `x` for what can't happen.
+/// Defines a controller's table: a row for each state, a column for each event. Cells: `[Next action action]`, `z`
+/// for a stall, `x` for what can't happen.
 ///
-/// The labels become the enums `State`, `Event` and `Action` of a module, so a state or an action that does not exist does
-/// not compile, and neither does a row with a cell too few or too many. A table too wide for one screen is written in parts,
-/// with a `;` between them: other events, the same states in the same order.
+/// The labels become the enums `State`, `Event` and `Action` of a module. So an unknown state or action does not
+/// compile, and neither does a row with a missing or an extra cell. A table too wide for one screen is written in
+/// parts, separated by `;`: each part has other events, and the same states in the same order.
 ///
 /// ```
 /// protocol::protocol! { door actions(Ring)
@@ -24,19 +25,19 @@ macro_rules! protocol {
             #[allow(unused_imports)]
             use std::borrow::Cow;
 
-            /// What a line can be in.
+            /// The states of a line.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
             #[allow(dead_code, non_camel_case_types)]
             pub enum State { $($state),* }
 
-            /// What can happen to it.
+            /// The events of a line.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
             #[allow(dead_code, non_camel_case_types)]
             pub enum Event { $($event,)* $($($more,)*)* }
 
-            /// What the controller then does.
+            /// The actions of the controller.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
             #[allow(dead_code, non_camel_case_types)]
@@ -54,7 +55,8 @@ macro_rules! protocol {
                 pub const ALL: &'static [Self] = &[$(Self::$action),*];
             }
 
-            /// The labels of this table that mean the same in every table: a constant here hides the absent one of its name.
+            /// The labels of this table with a common meaning: a constant here shadows the absent one of the same
+            /// name.
             #[allow(dead_code, unused_imports, non_upper_case_globals)]
             mod labels {
                 pub mod states {

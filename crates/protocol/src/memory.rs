@@ -1,4 +1,4 @@
-//! Memory, the last to be asked: it has every byte and never stalls.
+//! Memory, the last level: it holds every byte and never stalls.
 
 use crate::{Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
 use memory::{Action, Event};

@@ -1,13 +1,14 @@
-//! What controllers say to each other.
+//! The messages of controllers.
 //!
-//! All protocols share one vocabulary, so that queues, networks and traces need not know which protocol runs. A controller
-//! that gets a message its protocol has no event for fails loudly (see [`Impossible`](crate::Impossible)).
+//! All protocols share one set of message kinds, so that queues, networks and traces need not know which protocol
+//! runs. A message that the receiver's protocol has no event for is an error ([`Impossible`](crate::Impossible)).
 
 use crate::{Block, Stamps, WHOLE, is_order};
 use mem::{LineAddr, Scope};
 use std::fmt;
 
-/// Someone who sends and receives: a core, a cache, a home, a memory. The system that wires them gives the numbers.
+/// A sender and receiver of messages: a core, a cache, a home or a memory. The system that connects them assigns the
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub u16);
 
@@ -19,43 +20,43 @@ pub enum Lane {
     Coherence,
 }
 
-/// The row in which a message waits at its receiver while its line has something under way. Messages of one line and row keep their
-/// order; those of one row never wait for those of another.
+/// The queue in which a message waits at its receiver while its line has a transaction in flight. Messages of one
+/// line and queue keep their order; messages of different queues never wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Row {
-    /// What others want of the line, and what comes back from above. The levels below may need the answer before they can end what
-    /// this one has under way.
+    /// Probes, and lines returned from above. The levels below may need the answer before they can complete a
+    /// transaction of this controller.
     Probe,
-    /// What the cache itself is told to do with its lines: to flush, to forget.
+    /// Orders to the cache about its lines: flush, invalidate.
     Order,
-    /// What is asked from above.
+    /// Requests from above.
     Request,
 }
 
-/// What a message asks or answers.
+/// What a message requests or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A core (or compute unit, or host program) wants to read the line.
+    /// A core (or compute unit, or host program) reads the line.
     Load,
-    /// It writes the bytes of the message's data.
+    /// A core writes the bytes of the message's data.
     Store,
-    /// The cache needs the room: give the line up.
+    /// The cache evicts the line.
     Evict,
     /// End of a kernel, or a release: everything written must have arrived below before `Done`.
     Flush,
-    /// Start of a kernel, or an acquire: forget what may be stale, then `Done`.
+    /// Start of a kernel, or an acquire: drop copies that may be stale, then `Done`.
     Invalidate,
     /// The accelerator is about to start (ADSM).
     Call,
     /// The accelerator has finished (ADSM).
     Return,
-    /// Too many blocks are dirty and this is the oldest (ADSM, rolling-update).
+    /// Too many blocks are dirty and this one is the oldest (ADSM, rolling-update).
     Roll,
-    /// Logical time starts anew (protocols with timestamps): forget every lease, then `Done`.
+    /// Logical time restarts (protocols with timestamps): drop every lease, then `Done`.
     Reset,
-    /// To the one who asked: the data of a load.
+    /// To the requester: the data of a load.
     Loaded,
-    /// To the one who asked: a flush, an invalidation, a call or a return is complete.
+    /// To the sender: a flush, an invalidation, a call or a return is complete.
     Done,
     /// Read the line from below.
     Read,
@@ -63,68 +64,68 @@ pub enum Kind {
     Write,
     /// Answers `Read`.
     Data,
-    /// Answers `Write`, with the bytes that have landed.
+    /// Answers `Write`: these bytes have arrived below.
     Ack,
-    /// An atomic access: the bytes of the message's data take the place of those held, and `Modified` says what was there. On its way to the
-    /// controller that performs it the data are the operands; what becomes of the bytes is arithmetic, and done by the component that runs
-    /// that controller.
+    /// An atomic access. On its way, the data are the operands. Where it is performed, the component that runs the
+    /// controller computes the new bytes and puts them in the message; they replace the held bytes, which `Modified`
+    /// returns.
     Modify,
-    /// Answers `Modify`, with the bytes that were found.
+    /// Answers `Modify`: the bytes that were replaced.
     Modified,
-    /// To the one who asked: a store has been performed (MESI; there each store is answered).
+    /// To the requester: a store has been performed (MESI, where each store is answered).
     Stored,
-    /// The cache finds time to send a line of its write-back queue below (MESI).
+    /// The cache sends a line of its write-back queue below (MESI).
     Drain,
-    /// The cache tries a refused request of its retry queue again (MESI).
+    /// The cache retries a refused request of its retry queue (MESI).
     Retry,
-    /// A fetch: the line to read, never to write (MESI).
+    /// An instruction fetch: requests a shared copy, never to be written (MESI).
     GetS,
-    /// A load: the line to read, exclusively if nobody else has it (MESI).
+    /// A load: requests a copy, exclusive if there is no other (MESI).
     Get,
-    /// A store: the line to write (MESI).
+    /// A store: requests the line for writing (MESI).
     GetX,
-    /// A store by somebody who has the line to read: the right to write it (MESI).
+    /// A store to a line that is held shared: requests the right to write (MESI).
     Upgrade,
-    /// The line to read.
+    /// Grants a shared copy.
     PutS,
-    /// The line exclusively, as it is below.
+    /// Grants an exclusive, clean copy.
     PutClnX,
-    /// The line to write, once `acks` acknowledgements of invalidations have come.
+    /// Grants the line for writing, once `acks` acknowledgements of invalidations have come.
     PutX,
-    /// The right to write, once `acks` acknowledgements of invalidations have come.
+    /// Grants the right to write, once `acks` acknowledgements of invalidations have come.
     UpgradeAck,
-    /// A request is refused: try again later.
+    /// Refuses a request: retry later.
     Nack,
-    /// Give up a line that can be read, and acknowledge it to `of`.
+    /// Give up a shared line, and acknowledge to `of`.
     Inval,
-    /// Give the line to `of` to read, and keep it to read.
+    /// Send the line to `of` for reading, and keep a shared copy.
     GetFwd,
-    /// Give the line to `of` to write.
+    /// Send the line to `of` for writing.
     GetXFwd,
-    /// Give the line up and send it down.
+    /// Give up the line and send it below.
     CoreFlush,
-    /// Send the line down and keep it to read.
+    /// Send the line below and keep a shared copy.
     Downgrade,
-    /// A line comes back from above, changed.
+    /// Returns a modified line from above.
     WriteBack,
     /// Answers `WriteBack`.
     WriteBackAck,
     /// Answers `Inval`.
     InvAck,
-    /// Answers `GetFwd`: done, with the line if it had changed.
+    /// Answers `GetFwd`: done, with the line if it was modified.
     FwdAck,
     /// Answers `GetXFwd`: done.
     FwdAckX,
-    /// Answers `GetFwd`: the line is not here any more.
+    /// Answers `GetFwd`: the line is no longer held.
     FwdNack,
-    /// Answers `GetXFwd`: the line is not here any more.
+    /// Answers `GetXFwd`: the line is no longer held.
     FwdNackX,
-    /// Answers `Read`: what the reader holds still counts, until a later time (G-TSC).
+    /// Answers `Read`: the reader's copy is still current, on a later lease (G-TSC).
     Renewed,
-    /// Answers `CoreFlush`, `Downgrade`, and an `Inval` by the cache right below; with the line if it had changed.
+    /// Answers `CoreFlush`, `Downgrade`, and an `Inval` by the cache right below; with the line if it was modified.
     Flushed,
-    /// A notice that a line has been evicted, with the lease on which it was held. It is for whoever keeps records of holders, asks for
-    /// nothing, and may come late: no table has an event for it.
+    /// Tells a controller that keeps records of holders that a line was evicted, with the lease it was held on. It
+    /// needs no answer and may come late. No table has an event for it: the component that receives it handles it.
     Evicted,
 }
 
@@ -154,18 +155,19 @@ pub struct Msg<const N: usize> {
     pub kind: Kind,
     pub line: LineAddr,
     pub data: Block<N>,
-    /// On whose behalf, where that is not the sender: whom the data of a forward or the acknowledgement of an invalidation go to.
+    /// The node on whose behalf it is sent, if that is not the sender: the receiver of a forward's data or of an
+    /// invalidation's acknowledgement.
     pub of: Option<Node>,
-    /// How many acknowledgements the receiver has to await from others.
+    /// How many acknowledgements the receiver has to await from other nodes.
     pub acks: u8,
-    /// The lease on which a line is given out, or the sender's time.
+    /// The lease on which a line is granted, or the sender's logical time.
     pub stamps: Stamps,
-    /// Of a request: whose writes must be seen. A cache nearer than that scope reaches does not answer from what it holds.
+    /// Scope of a request: whose writes must be visible. A cache within that scope does not answer from its own copy.
     pub scope: Scope,
 }
 
 impl<const N: usize> Msg<N> {
-    /// A message on the sender's own behalf that asks for no acknowledgements.
+    /// A message on the sender's own behalf without acknowledgements.
     pub const fn new(from: Node, to: Node, kind: Kind, line: LineAddr, data: Block<N>) -> Self {
         Self { from, to, kind, line, data, of: None, acks: 0, stamps: Stamps::ZERO, scope: Scope::Group }
     }
@@ -174,7 +176,7 @@ impl<const N: usize> Msg<N> {
         self.kind.lane()
     }
 
-    /// Where it waits if it has to. Answers never do.
+    /// The queue it waits in if it has to. Answers never wait.
     pub const fn row(&self) -> Row {
         match (self.lane(), self.kind) {
             (Lane::Request, _) => Row::Request,
@@ -185,7 +187,7 @@ impl<const N: usize> Msg<N> {
 }
 
 impl<const N: usize> fmt::Display for Msg<N> {
-    /// `Write line 0 [. 7]`: the kind, the line and the bytes, a dot for each that is not meant.
+    /// `Write line 0 [. 7]`: the kind, the line and the bytes, with a dot for each byte that is not included.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             WHOLE => write!(f, "{:?} all lines", self.kind)?,

@@ -1,25 +1,28 @@
 //! Orders: acquires and releases, which concern all lines of a cache at once.
 //!
-//! An order is a message about [`WHOLE`], and a cache has one more record for it, with a table of its own. The table says in which
-//! sequence an order is carried out: on all lines here, by the level below, by peers. It knows no line. A message about [`WHOLE`] that
-//! a controller sends to itself is shown to each of its lines (a *sweep*), and a `Done` from itself comes back when every line has
-//! answered. The components that run controllers, and the checker, do just that: so an order is only what its table says. An order
-//! may be about the lines of one page ([`whole_page`]): components name the page in whatever the table sends, and sweep no other line.
+//! An order is a message about [`WHOLE`]. A cache has one record for it, with a table of its own. The table decides
+//! the sequence in which the order is carried out: on all lines here, by the level below, by peers. It does not
+//! handle single lines. A message about [`WHOLE`] that a controller sends to itself is delivered to each of its lines
+//! (a *sweep*), and a `Done` from itself comes back when every line has answered. The components that run controllers
+//! and the checker both work this way, so the table alone defines an order. An order may also be about the lines of
+//! one page ([`whole_page`]): components then put the page in the messages of the table, and sweep only its lines.
 //!
-//! `Acquire` and `Release` are those of a device or less; `...Wide` those of the system. In `Sweep` all lines are being told; in
-//! `Forgetting` and `Flushing` as well, and then those below; in `Below` and `Peers` others are carrying it out; in `Ask` those below are
-//! asked how late it is, and then all lines are told (`Raise`). Orders of a device stop at the first-level caches, but for those that ask below
-//! how late it is. Where logical time is restarted, a record forgets the latest time that it has heard of, as a message forgets the times that
-//! it carries.
+//! `Acquire` and `Release` have device scope or less; `...Wide` have system scope. In `Sweep` all lines are being
+//! swept; in `Forgetting` and `Flushing` too, and then the level below is told. In `Below` and `Peers` other nodes
+//! carry the order out. In `Ask` the level below is asked for the latest logical time, and then all lines are swept
+//! with it (`Raise`). Orders of device scope stop at the first-level caches, except those that ask for the latest
+//! time. When logical time restarts, a record drops the latest time it has heard of, as messages drop their
+//! timestamps.
 
 use crate::{Block, Controller, Kind, Line, Msg, Node, Place, Stamps, Table, Work, protocol};
 use mem::{LineAddr, PAGE, PhysAddr, Scope};
 use orders_l1::{Action, Event};
 
-/// Stands for all lines in messages that concern every one of them.
+/// Stands for all lines in the messages of an order.
 pub const WHOLE: LineAddr = LineAddr(u64::MAX);
 
-/// Stands for all lines of a page in messages that concern every one of these: its first address, and one. No line has an odd address.
+/// Stands for all lines of a page in the messages of an order: the page's first address plus one. No line has an odd
+/// address.
 pub const fn whole_page(page: PhysAddr) -> LineAddr {
     LineAddr((page.0 / PAGE * PAGE) | 1)
 }
@@ -35,7 +38,7 @@ pub const fn concerns(order: LineAddr, line: LineAddr) -> bool {
 }
 
 protocol! {
- /// A first-level cache that forgets what it holds on an acquire.
+ /// A first-level cache that invalidates its lines on an acquire.
  orders_l1 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire              AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Sweep Note Forget]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
@@ -46,7 +49,7 @@ protocol! {
 }
 
 protocol! {
- /// A first-level cache whose time an acquire raises to the latest that memory has given (HALCONE).
+ /// A first-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE).
  orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                  AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Ask Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
@@ -58,7 +61,7 @@ protocol! {
 }
 
 protocol! {
- /// A first-level cache of compute units with a time of their own: an acquire tells them the latest (G-TSC).
+ /// A first-level cache of compute units with clocks of their own: an acquire tells them the latest time (G-TSC).
  orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                    AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Below Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
@@ -69,7 +72,7 @@ protocol! {
 }
 
 protocol! {
- /// A first-level cache that never holds anything old: only a release to the system concerns anybody else (MESI).
+ /// A first-level cache that never holds stale lines: only a release of system scope concerns other nodes (MESI).
  orders_l1_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire      AcquireWide  Release      ReleaseWide              Swept  DoneMore      DoneLast )
  Rest  { [Rest Done]  [Rest Done]  [Rest Done]  [Below Note FlushBelow]  x      x             x }
@@ -77,7 +80,7 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache that forgets and writes back, as it is told.
+ /// A second-level cache that invalidates and writes back on request.
  orders_l2 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
  Rest  { x                    [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x         x }
@@ -85,7 +88,8 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache beside others that are homes of lines: a release waits until these have told everybody (HMG).
+ /// A second-level cache with peers that are homes of lines: a release waits until their invalidations have arrived
+ /// (HMG).
  orders_l2_homes actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(        Acquire              AcquireWide          Release                ReleaseWide            Swept               DoneMore      DoneLast )
  Rest     { x                    [Sweep Note Forget]  x                      [Flushing Note Flush]  x                   x             x }
@@ -95,8 +99,9 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache whose time an acquire raises to the latest that memory has given (HALCONE). Who acquires while it asks joins, and it asks again
- /// before it tells any of them: what it has heard may be older than what the last of them must see.
+ /// A second-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE). An
+ /// acquire that comes while it asks joins, and it asks again before it answers any of them: the time it has heard
+ /// may be too old for the last one.
  orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept           DoneMore      DoneLast )
  Rest  { [Ask Join AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x               x             x }
@@ -107,7 +112,7 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache that passes on how late it is (G-TSC); who acquires meanwhile joins.
+ /// A second-level cache that passes on the latest time (G-TSC); acquires that come meanwhile join.
  orders_l2_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept        DoneMore      DoneLast )
  Rest  { [Ask Join AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x             x }
@@ -117,14 +122,14 @@ protocol! {
 }
 
 protocol! {
- /// A cache that never holds anything old and that nobody below it needs to hear of.
+ /// A cache that never holds stale lines and about which the levels below need not know.
  orders_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(    Acquire      AcquireWide  Release      ReleaseWide  Swept  DoneMore  DoneLast )
  Rest { x            [Rest Done]  x            [Rest Done]  x      x         x }
 }
 
 protocol! {
- /// A cache that is coherent with those above it and not with what lies below: a release gives lines up.
+ /// A cache that is coherent with the caches above it but not with memory below: a release gives its lines up.
  orders_recalled actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire      AcquireWide  Release              ReleaseWide          Swept        DoneMore  DoneLast )
  Rest  { x            [Rest Done]  x                    [Sweep Note GiveUp]  x            x         x }
@@ -132,7 +137,7 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache over a memory that is a level itself: what is ordered is done here and then there (NMOESI).
+ /// A second-level cache over a memory that is a level itself: an order is carried out here, then there (NMOESI).
  orders_passed_on actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                   AcquireWide               Release                ReleaseWide            Swept                DoneMore      DoneLast )
  Rest       { x                         [Forgetting Note GiveUp]  x                      [Flushing Note Flush]  x                    x             x }
@@ -142,7 +147,7 @@ protocol! {
 }
 
 protocol! {
- /// A memory that is a level: the last to carry an order out (NMOESI).
+ /// A memory that is a level: the last to carry out an order (NMOESI).
  orders_level actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
  Rest  { x                    [Sweep Note GiveUp]  x                   [Sweep Note Flush]  x            x         x }
@@ -150,19 +155,19 @@ protocol! {
 }
 
 protocol! {
- /// A home with logical time: it says how late it is, at least for every line that it has given out.
+ /// A home with logical time: it answers with the latest time of any line that it has given out.
  orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(    Acquire        AcquireWide    Release        ReleaseWide    Swept  DoneMore  DoneLast )
  Rest { [Rest Latest]  x            x            x            x      x         x }
 }
 
-/// The controller of the tables of orders, which have the same events and actions. There is one for each cache.
+/// The controller of the tables of orders, which all have the same events and actions. There is one for each cache.
 #[derive(Clone, Debug)]
 pub struct Orders {
     pub table: &'static Table,
-    /// Everybody below, whichever lines they are asked about.
+    /// All nodes below, for whichever lines.
     pub below: Vec<Node>,
-    /// Caches beside this one that are homes of lines.
+    /// Caches at the same level that are homes of lines.
     pub peers: Vec<Node>,
 }
 
@@ -174,7 +179,7 @@ impl Orders {
         work.line.acks = nodes.len() as u16;
     }
 
-    /// Has each line here told.
+    /// Passes an order to each line here.
     fn sweep<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
         let me = work.place.me;
         work.push(Msg { stamps: work.line.stamps, ..Msg::new(me, me, kind, WHOLE, Block::EMPTY) });
@@ -249,8 +254,9 @@ impl<const N: usize> Controller<N> for Orders {
 }
 
 protocol! {
- /// What a cache that is a home does when a peer releases to the system: everybody whom it may have told to forget a line says, behind all
- /// that it was told before, that it has arrived (HMG). There is a record for each peer that can ask.
+ /// What a home does when a peer releases with system scope: it sends a marker to every node to which it may have
+ /// sent invalidations. Each confirms the marker, which arrives behind all earlier invalidations (HMG). There is a
+ /// record for each peer that can ask.
  markers actions(Note Mark Count Tell Marked)
  on(        Release              Marker            MarkedMore       MarkedLast        )
  Rest     { [Marking Note Mark]  [Rest Marked]     x                x                 }
@@ -260,12 +266,12 @@ protocol! {
 /// The controller of table [`markers`].
 #[derive(Clone, Debug)]
 pub struct Markers {
-    /// Everybody who may have been told something.
+    /// All nodes that may have been sent an invalidation.
     pub peers: Vec<Node>,
 }
 
 impl Markers {
-    /// Whose release a message of these is about.
+    /// The node whose release a message is about.
     pub fn asker<const N: usize>(msg: &Msg<N>) -> Node {
         msg.of.unwrap_or(msg.from)
     }
@@ -333,7 +339,7 @@ mod tests {
         &orders_level::TABLE,
     ];
 
-    /// In the checked systems a cache is given one order at a time, but for acquires of several caches above it.
+    /// In checked systems a cache gets one order at a time, except for acquires of several caches above it.
     #[test]
     fn an_order_waits_while_another_is_carried_out_unless_it_may_join() {
         let asks = [orders_l2_raised::TABLE.name, orders_l2_told::TABLE.name];

@@ -1,22 +1,23 @@
-//! Who stands above a directory: their numbers in its records.
+//! The nodes above a directory, and their numbers in its records.
 
 use crate::{Node, Sharers};
 
-/// The members of one group, each with a number: the first is 0. A directory notes sharers by these numbers, so only members count
-/// towards [`Sharers::MOST`], whatever their nodes are called.
+/// The members of a group of nodes, numbered from 0. A directory records sharers by these numbers, so only the number
+/// of members is limited ([`Sharers::MOST`]), not their node numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
     members: Vec<Node>,
-    /// The lowest node of any member; by node from there on, the member's number.
+    /// The lowest node number of any member.
     lowest: u16,
+    /// By node number minus `lowest`: the member's number, or [`NOT_HERE`].
     numbers: Vec<u16>,
 }
 
-/// Says that a node is no member.
+/// Marks a node that is not a member.
 const NOT_HERE: u16 = u16::MAX;
 
 impl Roster {
-    /// Nobody.
+    /// A roster without members.
     pub const NONE: Self = Self { members: Vec::new(), lowest: 0, numbers: Vec::new() };
 
     pub fn new(members: impl IntoIterator<Item = Node>) -> Self {
@@ -45,12 +46,12 @@ impl Roster {
         self.number(node).is_some()
     }
 
-    /// The member of that number.
+    /// The member with this number.
     pub fn member(&self, number: u16) -> Node {
         self.members[usize::from(number)]
     }
 
-    /// The set with just this node; nobody if it is no member.
+    /// The set with only this node; empty if the node is not a member.
     pub fn sharer(&self, node: Node) -> Sharers {
         self.number(node).map_or(Sharers::NONE, Sharers::one)
     }

@@ -1,20 +1,21 @@
-//! Who may hold a line: an exact set, as a full-map directory keeps it, wide enough for the largest machine.
+//! The set of nodes that may hold a line: exact, as in a full-map directory, and large enough for the largest
+//! machine.
 
 use std::hash::{Hash, Hasher};
 
 const WORDS: usize = 3;
 
-/// A set of those above a controller: number n is the n-th of them (see [`Place::above`](crate::Place::above)).
+/// A set of nodes above a controller, by their numbers in its roster (see [`Place::above`](crate::Place::above)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sharers([u64; WORDS]);
 
 impl Sharers {
-    /// How many a directory can tell apart.
+    /// Maximum nodes that a directory can distinguish.
     pub const MOST: usize = 64 * WORDS;
     pub const NONE: Self = Self([0; WORDS]);
     pub const ALL: Self = Self([u64::MAX; WORDS]);
 
-    /// Just this one; nobody if a directory can't know so many.
+    /// The set with only this node; empty if the number is too large.
     pub const fn one(number: u16) -> Self {
         let (mut words, word) = ([0; WORDS], number as usize / 64);
         if word < WORDS {
@@ -43,12 +44,12 @@ impl Sharers {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// Whether some are in both.
+    /// Whether the sets have a common member.
     pub fn meets(self, other: Self) -> bool {
         !self.and(other).is_empty()
     }
 
-    /// Adds those of another set.
+    /// Adds the members of another set.
     pub fn add(&mut self, other: Self) {
         *self = self.or(other);
     }
@@ -72,7 +73,7 @@ impl Sharers {
 }
 
 impl Hash for Sharers {
-    /// The first word is all there is in systems that are checked: others are hashed only if somebody is in them.
+    /// Checked systems use only the first word: the others are hashed only if they are not zero.
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.0[0].hash(hasher);
         if self.0[1] | self.0[2] != 0 {

@@ -1,8 +1,9 @@
 //! One step of a controller: a message meets a line.
 //!
-//! [`step`] is the only place where tables are obeyed. The checker and the timing model both call it; the timing model only
-//! delays, queues and picks victims. A [`Controller`] adds the two things a table can't say: which event a message is, given
-//! what is known of the line (every guard is an event), and what each action does to the line.
+//! [`step`] is the only place where tables are executed. The checker and the timing model both call it; the timing
+//! model only delays, queues and picks victims. A [`Controller`] adds the two things that a table can't express:
+//! which event a message is, given the line's record (every guard is an event), and what each action does to the
+//! line.
 
 use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Roster, Sharers, Stamps, Table};
 use mem::{LineAddr, Scope};
@@ -11,30 +12,31 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-/// A line in a controller: everything that is known of it there.
+/// The record of a line in a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line<const N: usize> {
     /// Index into the states of the controller's table.
     pub state: u8,
     /// The bytes held here.
     pub data: Block<N>,
-    /// Those of them that are newer than below.
+    /// Held bytes that are newer than those below.
     pub dirty: Mask,
-    /// Bytes sent below whose arrival has not been acknowledged.
+    /// Bytes sent below and not acknowledged yet.
     pub in_flight: Mask,
     /// How many acknowledgements are awaited.
     pub acks: u16,
-    /// Who waits for the answer that this line is fetching.
+    /// The node that waits for the answer this line is fetching.
     pub asked: Option<Node>,
-    /// Those above who may hold it (directories).
+    /// The nodes above that may hold the line (directories).
     pub sharers: Sharers,
-    /// On whose behalf it is being given up: who waits for the line, or for the acknowledgement (see [`Msg::of`]).
+    /// The node on whose behalf the line is given up: it waits for the line, or for the acknowledgement (see
+    /// [`Msg::of`]).
     pub join: Option<Node>,
-    /// Acknowledgements that came before the answer that says how many there will be.
+    /// Acknowledgements that came before the answer that states their number.
     pub early: u8,
-    /// Which line of a block the one who waits has asked for (directories of blocks).
+    /// Which line of a block the waiting node has requested (directories of blocks).
     pub part: u8,
-    /// Its lease, and the time of the whole controller (protocols with timestamps).
+    /// The lease, and the time of the whole controller (protocols with timestamps).
     pub stamps: Stamps,
 }
 
@@ -46,7 +48,7 @@ pub enum Access {
     Write,
 }
 
-/// What a directory has given out, or is about to.
+/// The rights that a directory has granted or is about to grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
     pub readers: Sharers,
@@ -58,7 +60,8 @@ impl Granted {
 }
 
 impl<const N: usize> Hash for Line<N> {
-    /// All of it; whether somebody waits and who is one number, as the checker hashes lines more than anything else.
+    /// Hashes all fields. `asked` and `join` are hashed as one number each, because the checker spends much time
+    /// hashing.
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Self { state, data, dirty, in_flight, acks, asked, sharers, join, early, part, stamps } = self;
         let number = |node: &Option<Node>| node.map_or(0, |node| node.0.wrapping_add(1));
@@ -68,7 +71,7 @@ impl<const N: usize> Hash for Line<N> {
 }
 
 impl<const N: usize> Line<N> {
-    /// A line of which nothing is held, in the given state.
+    /// A line in the given state that holds no bytes.
     pub const fn new(state: u8) -> Self {
         let (data, none) = (Block::EMPTY, Mask::NONE);
         let sharers = Sharers::NONE;
@@ -95,50 +98,50 @@ impl<const N: usize> Line<N> {
         !self.dirty.is_empty()
     }
 
-    /// Holds bytes, and only such as were written here.
+    /// Whether it holds bytes, and only bytes that were written here.
     pub fn is_partial(&self) -> bool {
         self.is_dirty() && self.dirty == self.data.mask()
     }
 
-    /// Somebody waits for it.
+    /// Whether a node waits for the line.
     pub fn is_asked(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Bytes are on their way below.
+    /// Whether bytes are in flight to below.
     pub fn is_writing(&self) -> bool {
         self.acks > 0 && !self.in_flight.is_empty()
     }
 }
 
-/// Where a controller stands for one line: who it is, and whom it asks about this line.
+/// A controller's position for one line: its node, and the nodes below and above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     pub me: Node,
     pub below: Node,
-    /// Those above, as far as the controller keeps records of them: at most [`Sharers::MOST`].
+    /// The nodes above, if the controller keeps records of them: at most [`Sharers::MOST`].
     pub above: &'a Roster,
 }
 
 impl Place<'_> {
-    /// For a controller that keeps no record of who is above it.
+    /// For a controller that keeps no records of the nodes above.
     pub const fn new(me: Node, below: Node) -> Self {
         static NOBODY: Roster = Roster::NONE;
         Self { me, below, above: &NOBODY }
     }
 
-    /// The set with just this one of those above; of anybody else, nobody.
+    /// The set with only this node; empty if it is not above.
     pub fn sharer(&self, node: Node) -> Sharers {
         self.above.sharer(node)
     }
 }
 
-/// What comes of a message.
+/// The outcome of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<const N: usize> {
-    /// Nothing has changed; try the message again later.
+    /// Nothing has changed; retry the message later.
     Stall,
-    /// Done; these are to be sent.
+    /// Done; these messages are to be sent.
     Sends(Vec<Msg<N>>),
 }
 
@@ -146,83 +149,88 @@ pub enum Step<const N: usize> {
 pub trait Controller<const N: usize>: Send + Sync {
     fn table(&self) -> &'static Table;
 
-    /// Which event this message is to this line; `None` if the protocol has no such message here.
+    /// Which event this message is to this line; `None` if the protocol has no event for it.
     fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8>;
 
-    /// Whether the line holds what its state says: a valid line its bytes, a fetching one somebody who waits.
+    /// Whether the record matches its state: for example, a valid line has its bytes, and a fetching one has a
+    /// waiting node.
     fn fits(&self, line: &Line<N>) -> bool;
 
-    /// Whether a line in this state takes up room in a cache: it holds bytes or awaits them. A line that only waits for
-    /// acknowledgements of what it sent does not.
+    /// Whether a line in this state occupies a way of a cache: it holds bytes or awaits them. A line that only awaits
+    /// acknowledgements does not.
     fn takes_room(&self, state: u8) -> bool {
         state != self.table().initial()
     }
 
-    /// How many lines one record of this controller stands for. Messages about any line of a block, an aligned row of so many
-    /// lines, are shown to the same [`Line`].
+    /// How many lines one record of this controller stands for. Messages about any line of such a block, which is
+    /// aligned, are delivered to the same [`Line`].
     fn lines(&self) -> usize {
         1
     }
 
-    /// Whether a store that was sent below has been performed when its acknowledgement comes, and nothing else says so.
+    /// Whether a store that was sent below is performed when its acknowledgement comes, without any other
+    /// notification.
     fn stores_land(&self) -> bool {
         false
     }
 
-    /// Whether the controller below is told of lines that are evicted ([`Kind::Evicted`]), because it keeps a record of each that was given out.
+    /// Whether the controller below is told of evictions ([`Kind::Evicted`]), because it keeps a record of each
+    /// granted line.
     fn tells_evictions(&self) -> bool {
         false
     }
 
-    /// Whether a load that must see what others than the requester's group write claims the line first: it is performed where the line may
-    /// be written, as an atomic access is.
+    /// Whether a load of a scope wider than the requester's group claims the line first: like an atomic access, it is
+    /// performed where the line may be written.
     fn claims(&self) -> bool {
         false
     }
 
-    /// Whether it belongs to the one who sends to it and obeys at once: nothing can come between.
+    /// Whether it belongs to the controller that sends to it (a directory's store) and carries out messages at once,
+    /// before any other message.
     fn is_prompt(&self) -> bool {
         false
     }
 
-    /// Whether the store that keeps the bytes of its lines holds what the record says.
+    /// Whether the bytes in the store match the record.
     fn fits_store(&self, _: &Line<N>, _: &[Line<N>]) -> bool {
         true
     }
 
-    /// Whether nobody waits for its answers to what it is told about a line. It must take that at once: whatever comes behind from the
-    /// same sender would have to wait for what this one has asked of others.
+    /// Whether probes to this controller need no answer. It must accept them at once: otherwise later messages of the
+    /// same sender would wait for requests that this controller has sent to others.
     fn is_merely_told(&self) -> bool {
         false
     }
 
-    /// Whether `cts` is the time of the whole controller, one for all of its lines: then whoever drives it copies it from the line
-    /// it stepped to the others, those that it knows nothing of included. Of the latter, `wts` is one for all, too: the largest that any was left with.
+    /// Whether `cts` is one time for all lines of the controller. The component that runs it then copies `cts` from
+    /// the line it stepped to all other lines, also to those without a record. Lines without a record also share one
+    /// `wts`: the largest of any line whose record was dropped.
     fn keeps_time(&self) -> bool {
         false
     }
 
-    /// The scopes of loads that make a difference here: the checker tries each.
+    /// The load scopes that this controller distinguishes: the checker tries each.
     fn scopes(&self) -> &'static [Scope] {
         &[Scope::Group]
     }
 
-    /// What may be done to the line here; only of protocols that keep caches coherent at all times.
+    /// What may be done to the line here; only for protocols that keep caches coherent at all times.
     fn access(&self, _: &Line<N>) -> Access {
         Access::None
     }
 
-    /// What those above may do to the line, as far as a directory knows; `None` if it keeps no record.
+    /// What the nodes above may do to the line according to the directory's record; `None` if it keeps no record.
     fn granted(&self, _: Place<'_>, _: &Line<N>) -> Option<Granted> {
         None
     }
 
-    /// The line without what can't make a difference any more: the checker takes lines with the same essence as one.
+    /// The line without details that can't matter any more: the checker treats lines of equal essence as equal.
     fn essence(&self, line: &Line<N>) -> Line<N> {
         *line
     }
 
-    /// Does one action. `Err` says why it makes no sense for this line; that is a hole in the table.
+    /// Performs one action. `Err` says why it makes no sense for this line, which is a hole in the table.
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
 }
 
@@ -235,45 +243,45 @@ pub struct Work<'a, const N: usize> {
 }
 
 impl<const N: usize> Work<'_, N> {
-    /// Says something about this line to somebody.
+    /// Sends a message about this line.
     pub fn send(&mut self, to: Node, kind: Kind, data: Block<N>) {
         self.sends.push(self.about(to, kind, data));
     }
 
-    /// Says something about another line, or to another's store.
+    /// Sends a message about another line, or to the store of a directory.
     pub fn push(&mut self, msg: Msg<N>) {
         self.sends.push(msg);
     }
 
-    /// Says something with a lease, or with the time it is here.
+    /// Sends a message with a lease or a logical time.
     pub fn send_stamped(&mut self, to: Node, kind: Kind, data: Block<N>, stamps: Stamps) {
         self.sends.push(Msg { stamps, ..self.about(to, kind, data) });
     }
 
-    /// Says something on another's behalf, or something that has others acknowledge.
+    /// Sends a message on behalf of another node, or one that announces acknowledgements.
     pub fn send_for(&mut self, to: Node, kind: Kind, data: Block<N>, of: Option<Node>, acks: u8) {
         self.sends.push(Msg { of, acks, ..self.about(to, kind, data) });
     }
 
-    /// A request that is passed on keeps its scope.
+    /// A message about this line. A request that is passed on keeps its scope.
     fn about(&self, to: Node, kind: Kind, data: Block<N>) -> Msg<N> {
         let scope = if kind.lane() == Lane::Request { self.msg.scope } else { Scope::Group };
         Msg { scope, ..Msg::new(self.place.me, to, kind, self.msg.line, data) }
     }
 }
 
-/// Whoever watches the steps of controllers with one table.
+/// Observes the steps of controllers with one table.
 pub trait Witness {
     /// An event met a line in a state.
     fn note(&mut self, table: &Table, line: LineAddr, state: u8, event: u8);
 
-    /// The latest steps of a line, oldest first, as far as they are remembered.
+    /// The latest steps of a line, oldest first, as far as they were kept.
     fn history(&self, _: LineAddr) -> Vec<Past> {
         Vec::new()
     }
 }
 
-/// What a controller remembers of its steps: how often each cell was met, and the latest of them for a report.
+/// A controller's log: how often each cell was met, and the latest steps for a report.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     counts: Vec<u64>,
@@ -295,12 +303,12 @@ impl Log {
         Self { counts: vec![0; table.states.len() * table.events.len()], past: VecDeque::with_capacity(keep), keep }
     }
 
-    /// How often an event met a line in a state, stalls included.
+    /// How often an event met a line in a state, including stalls.
     pub fn count(&self, table: &Table, state: u8, event: u8) -> u64 {
         self.counts[table.index(state, event)]
     }
 
-    /// Adds another log's counts: logs of controllers with the same table.
+    /// Adds the counts of another log for the same table.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
@@ -325,7 +333,7 @@ impl Witness for Log {
     }
 }
 
-/// Something happened that the table says can't: a hole in the protocol, never something to wait for.
+/// An event that the table says can't happen: a hole in the protocol, never a reason to wait.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: a line in state {state} met '{event}', which the table says can't happen: {why}{}", told(.history))]
 pub struct Impossible {
@@ -339,7 +347,8 @@ pub struct Impossible {
 }
 
 impl Impossible {
-    /// A table stalls an answer, which always has to be taken: whatever is in flight must come to its end.
+    /// The error for a table that stalls an answer. Answers must always be accepted, so that every transaction
+    /// completes.
     pub fn stalled_answer(table: &Table, state: u8, kind: Kind) -> Box<Self> {
         let (table, state, event) = (table.name, table.states[state as usize], format!("{kind:?}"));
         Box::new(Self { table, state, event, why: "an answer was made to wait".to_owned(), history: Vec::new() })
@@ -350,8 +359,8 @@ fn told(history: &[Past]) -> String {
     history.iter().map(|past| format!("\n  line {} in {} met {}", past.line, past.state, past.event)).collect()
 }
 
-/// What would come of a message, without doing it: the event it is and the cell it meets; `None` if the protocol has no such
-/// message here.
+/// The event and the cell that a message would meet, without executing it; `None` if the protocol has no event for
+/// it.
 pub fn look<'t, const N: usize>(
     controller: &dyn Controller<N>,
     table: &'t Table,
@@ -363,7 +372,7 @@ pub fn look<'t, const N: usize>(
     Some((event, table.cell(line.state, event)))
 }
 
-/// Shows a message to a line. The line changes only if the answer is [`Step::Sends`].
+/// Delivers a message to a line. The line changes only if the result is [`Step::Sends`].
 pub fn step<const N: usize>(
     controller: &dyn Controller<N>,
     table: &Table,
@@ -378,8 +387,8 @@ pub fn step<const N: usize>(
     Ok(if done { Step::Sends(sends) } else { Step::Stall })
 }
 
-/// Does what [`look`] has found, with what is to be sent put behind what `sends` holds. Says whether it was no stall; only
-/// then anything has changed.
+/// Executes what [`look`] has found, and appends the messages to send to `sends`. Returns `false` on a stall; then
+/// nothing has changed.
 #[expect(clippy::too_many_arguments, reason = "the arguments of `step`, what `look` found and where sends go")]
 pub fn perform<const N: usize>(
     controller: &dyn Controller<N>,

@@ -1,8 +1,8 @@
-//! A protocol's table: states down, events across, and in each cell what happens.
+//! A protocol's table: a row for each state, a column for each event, and in each cell what happens.
 //!
-//! The table is data, not code: what a controller does in a state on an event is looked up here and nowhere else. So it can
-//! be printed beside the paper's, counted cell by cell, and changed one cell at a time to see whether the checker notices.
-//! Labels are kept as small numbers; the macro [`protocol!`](crate::protocol) makes the enums behind them.
+//! The table is data, not code: what a controller does in a state on an event is looked up here and nowhere else. So
+//! it can be printed next to the paper's, covered cell by cell, and changed one cell at a time to test whether the
+//! checker notices. Labels are small numbers; the macro [`protocol!`](crate::protocol) makes their enums.
 
 use crate::Labels;
 use std::{borrow::Cow, fmt::Write};
@@ -12,13 +12,13 @@ use std::{borrow::Cow, fmt::Write};
 pub enum Cell {
     /// `x`: this can't happen. If it does, the run ends with [`Impossible`](crate::Impossible).
     Never,
-    /// `z`: not now. The message stays where it is and is tried again.
+    /// `z`: stall. The message waits and is retried.
     Stall,
-    /// `[Next action action]`: do the actions in this order, then go to the next state.
+    /// `[Next action action]`: perform the actions in this order, then enter the next state.
     Go(u8, Cow<'static, [u8]>),
 }
 
-/// Some of a table's columns: as many as fit beside each other.
+/// Some columns of a table, as many as fit side by side.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     events: usize,
@@ -26,7 +26,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// A row for each state and in it a cell for each event: the array types see to it.
+    /// The array types ensure a row for each state with a cell for each event.
     pub const fn new<const STATES: usize, const EVENTS: usize>(
         _: &'static [&'static str; EVENTS],
         rows: &'static [[Cell; EVENTS]; STATES],
@@ -44,7 +44,7 @@ pub struct Table {
     pub actions: &'static [&'static str],
     pub(crate) labels: Labels,
     parts: &'static [Part],
-    /// Cells that differ from those written down: see [`Table::with`].
+    /// Cells that differ from the source: see [`Table::with`].
     changed: Vec<(u8, u8, Cell)>,
 }
 
@@ -75,18 +75,18 @@ impl Table {
         unreachable!("{} has no event {event}", self.name)
     }
 
-    /// Where a cell stands when the rows are written one after another.
+    /// The index of a cell, counted row by row.
     pub fn index(&self, state: u8, event: u8) -> usize {
         state as usize * self.events.len() + event as usize
     }
 
-    /// The state of a line of which nothing is known.
+    /// The state of a line that is not held.
     pub fn initial(&self) -> u8 {
         self.labels.invalid.unwrap_or(0)
     }
 
-    /// Whether a line in this state has nothing under way: no event has to wait for it. An event that waits in every state says
-    /// nothing about this one.
+    /// Whether a line in this state has no transaction in flight: no event stalls. Events that stall in every state
+    /// do not count.
     pub fn at_rest(&self, state: u8) -> bool {
         let waits = |state: usize, event: u8| *self.cell(state as u8, event) == Cell::Stall;
         let always_waits = |event| (0..self.states.len()).all(|state| waits(state, event));
@@ -101,7 +101,7 @@ impl Table {
         })
     }
 
-    /// The same table with one cell changed.
+    /// This table with one cell changed.
     pub fn with(&self, state: u8, event: u8, cell: Cell) -> Self {
         let mut changed = self.clone();
         changed.changed.retain(|&(s, e, _)| (s, e) != (state, event));
@@ -109,7 +109,7 @@ impl Table {
         changed
     }
 
-    /// A cell as it stands in the source: `x`, `z`, or the next state and the actions.
+    /// A cell as in the source: `x`, `z`, or the next state and the actions.
     pub fn cell_text(&self, cell: &Cell) -> String {
         match cell {
             Cell::Never => "x".to_owned(),
@@ -125,7 +125,7 @@ impl Table {
         }
     }
 
-    /// For a terminal: columns of equal width.
+    /// As text with aligned columns.
     pub fn text(&self) -> String {
         let mut out = format!("{}\n", self.name);
         for (number, grid) in self.grids().enumerate() {
@@ -142,7 +142,7 @@ impl Table {
         out
     }
 
-    /// For a document.
+    /// As Markdown.
     pub fn markdown(&self) -> String {
         let mut out = format!("### {}\n", self.name);
         for grid in self.grids() {
@@ -157,7 +157,7 @@ impl Table {
         out
     }
 
-    /// For a page: `table` elements with the name as their caption. Labels are identifiers, so nothing needs escaping.
+    /// As HTML `table` elements, with the name as caption. Labels are identifiers, so nothing needs escaping.
     pub fn html(&self) -> String {
         let mut out = String::new();
         for grid in self.grids() {

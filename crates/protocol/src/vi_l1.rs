@@ -1,9 +1,10 @@
-//! A GPU's first-level cache: valid or invalid, write-through, no allocation on a write, invalidated when a kernel starts.
+//! A GPU's first-level cache: valid or invalid, write-through, no allocation on a write, invalidated when a kernel
+//! starts.
 //!
-//! `W` in a state's name says that bytes written through have not been acknowledged. A load of a line that was evicted
-//! meanwhile waits for them, and so does a second store to a byte in flight: on a network that keeps no order the old byte
-//! could arrive last. Stores to other bytes of the line go ahead. An atomic access is passed on once nothing of its line is held or under way here, and what was
-//! fetched meanwhile goes when its answer comes.
+//! `W` in a state's name: bytes written through have not been acknowledged. A load of a line that was evicted
+//! meanwhile waits for the acknowledgements. So does a second store to a byte in flight, because on an unordered
+//! network the old byte could arrive last. Stores to other bytes of the line go ahead. An atomic access is passed on
+//! once the line is neither held nor in flight here; a copy fetched since is dropped when its answer comes.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
 use l1::{Action, Event, State};

@@ -1,18 +1,19 @@
-//! A write-back second-level cache that stands above a translator: its lines have the names of programs, and nothing is written here that the
-//! translator has not heard of.
+//! A write-back second-level cache above a forward-backward table: its lines have virtual tags, and it writes no line
+//! that the table does not know of.
 //!
-//! As [`wb_l2`](crate::wb_l2), and beside that (`[vcache 4.1 and 4.2]`): the first write to a line claims it (`Upgrade`), so that the translator can
-//! look for the right to write and for other names of the line; writes are taken meanwhile. Every line that goes is told (`Evicted`), those that
-//! were not written as well. The translator recalls lines whose page goes (`Recall`), and is answered by such a notice, too.
+//! It works as [`wb_l2`](crate::wb_l2) with these additions (`[vcache 4.1 and 4.2]`). The first write to a line
+//! claims it (`Upgrade`), so that the table can check the right to write and look for synonyms; further writes are
+//! accepted meanwhile. Every eviction is reported (`Evicted`), also that of a clean line. The table recalls lines
+//! whose page is removed (`Recall`) and is answered by the same notice.
 //!
-//! `A` in a state's name: claimed, not yet granted. A recall of a line that is being fetched or claimed anew (`F`, `PA`) is about an earlier copy:
-//! an answer to the request that is under way would have come before it.
+//! `A` in a state's name: claimed, not granted yet. A recall of a line that is being fetched or claimed again (`F`,
+//! `PA`) is about an earlier copy: an answer to the current request would have come before the recall.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use claims::{Action, Event, State};
 
 protocol! {
- /// `Whole`: every byte is here, written or read.
+ /// `Whole`: every byte is held, written or read.
  claims actions(Ask Fetch Fill Answer Reply Take Ack Claim WriteBack Clean Drop Tell Gone Done DoneAsked Bring Found)
  on(  Read            Write                Evict                    Flush               Invalidate          Data             Landed                  )
  I  { [F Ask Fetch]   [PA Take Ack Claim]  [I]                      [I Done]            [I Done]            x                x                       }

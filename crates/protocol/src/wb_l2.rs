@@ -1,16 +1,17 @@
-//! A write-back second-level cache with byte masks: it takes writes without reading the line first.
+//! A write-back second-level cache with byte masks: it accepts writes without reading the line first.
 //!
-//! `P` holds only bytes that were written, `D` the whole line. A read of a partial line fetches the rest from below and lays
-//! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed. Atomic accesses are performed
-//! here, once the whole line is; where several such caches share memory, they are passed on to it once nothing of the line is held here: the
-//! controller has it evicted (`Bring`), and finds it gone if that has happened meanwhile.
+//! `P` holds only written bytes, `D` the whole line. A read of a partial line fetches the rest from below and fills
+//! in the bytes that were not written. `C` in a state's name: being cleaned, that is, flushed and kept until the
+//! write-back is acknowledged. If this cache is alone above its memory, atomic accesses are performed here once the
+//! whole line is held. If several such caches share a memory, atomic accesses are passed to the memory once the line
+//! is not held here: the controller first evicts the line (`Bring`).
 
 use crate::roles::Atomics;
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use wb::{Action, Event, State};
 
 protocol! {
- /// `Whole`: every byte is here, written or read. `Past`: atomic accesses are performed below.
+ /// `Whole`: every byte is held, written or read. `Past`: atomic accesses are performed below.
  wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked Bring Found Pass Shed HandUp)
  on(  Read            Write          Evict               Flush                Invalidate     Data             Landed                )
  I  { [F Ask Fetch]   [P Take Ack]   [I]                 [I Done]             [I Done]       x                x                     }
@@ -113,12 +114,12 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             Action::DoneAsked => return common::done_asked(work),
             Action::Bring => match self.atomics.are_below(work.msg.line) {
                 false => common::bring(work, Kind::Read),
-                // What was written here must be in memory first.
+                // Bytes written here must reach memory first.
                 true => common::bring(work, Kind::Evict),
             },
             Action::Found => common::found(work, Stamps::ZERO),
             Action::Pass => common::pass_on(work, Some(work.msg.from)),
-            // What was read may be older than the atomic access.
+            // Bytes that were read may be older than the atomic access.
             Action::Shed => work.line.data = work.line.data.only(work.line.dirty),
             Action::HandUp => return common::hand_up(work),
         }

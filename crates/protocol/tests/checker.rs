@@ -1,4 +1,4 @@
-//! The checker against stateright's own, and against protocols that are wrong on purpose.
+//! The checker compared with stateright's own, and applied to protocols that are wrong on purpose.
 
 use protocol::{
     Cell,
@@ -18,7 +18,7 @@ fn one_cache(name: &str) -> Check {
     Check::new(system(name, 1), Network::Unordered, 2, 1)
 }
 
-/// A system as stateright sees it.
+/// A system as a stateright model.
 struct Theirs(Check);
 
 impl Model for Theirs {

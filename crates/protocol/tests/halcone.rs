@@ -1,4 +1,4 @@
-//! HALCONE's decisions, each against its alternative: what the checker shows of it.
+//! HALCONE's design decisions, each compared with its alternative by the checker.
 
 use protocol::{
     Cell,
@@ -11,7 +11,7 @@ fn system() -> System {
     (find("halcone").unwrap().system("gpus").unwrap().build)(2, 1)
 }
 
-/// The system with an action left out of a cell.
+/// The system with one action removed from a cell.
 fn without(mut system: System, table: &str, state: u8, event: u8, action: u8) -> System {
     let table = system.tables.iter_mut().find(|known| known.name == table).unwrap();
     let Cell::Go(next, actions) = table.cell(state, event).clone() else { panic!("the cell does nothing") };

@@ -1,4 +1,4 @@
-//! HMG's decisions, each against its alternative, and its scopes: what the tables do step by step.
+//! HMG's design decisions, each compared with its alternative, and its scopes: the tables step by step.
 
 use mem::{LineAddr, Scope};
 use protocol::{
@@ -89,7 +89,7 @@ fn is_found(system: System) -> bool {
     report.counterexample.is_some_and(|chart| chart.contains("read 0"))
 }
 
-/// The system with another cell in the table of the second-level caches.
+/// The system with one cell of the second-level caches' table changed.
 fn with(state: hmg_l2::State, event: hmg_l2::Event, cell: Cell) -> System {
     let mut system = gpus();
     system.tables[1] = system.tables[1].with(state as u8, event as u8, cell);

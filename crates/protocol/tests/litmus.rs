@@ -1,7 +1,7 @@
-//! A litmus test: what one compute unit writes must be read by one of another GPU after a release and an acquire.
+//! A litmus test: after a release and an acquire, a compute unit must read what a compute unit of another GPU wrote.
 //!
-//! The fence is the one that suffices on a single GPU: the writer's first-level cache is flushed, the reader's forgets what it
-//! holds. Protocols that keep GPUs coherent add what their own fence consists of, and touch no second-level cache's lines.
+//! The fence is the one that suffices on a single GPU: the writer's first-level cache is flushed and the reader's is
+//! invalidated. Protocols that keep GPUs coherent add the steps of their own fences.
 
 use protocol::{
     Kind, Node,
@@ -12,7 +12,7 @@ use protocol::{
 const WRITER: usize = 0;
 const READER: usize = 1;
 
-/// Both compute units use the line; then the writer releases, the reader acquires, and reads.
+/// Both compute units use the line; then the writer releases, and the reader acquires and reads.
 fn across_gpus(name: &str, release: &[Stage], acquire: &[Stage]) -> System {
     let mut system = (find(name).unwrap().system("gpus").unwrap().build)(2, 1);
     let mut stages = vec![

@@ -6,7 +6,7 @@ use protocol::{
     mesi,
 };
 
-/// A system played by hand: nothing happens but what is told.
+/// A system driven by hand: only the moves named by a test take place.
 struct Play {
     check: Check,
     world: World,
@@ -25,7 +25,7 @@ impl Play {
         Node(number.unwrap_or_else(|| panic!("there is no {name}")) as u16)
     }
 
-    /// What a member's line is in.
+    /// The state of a member's line.
     fn state(&self, name: &str) -> &'static str {
         let number = self.node(name).0 as usize;
         let table = &self.check.system.tables[self.check.system.members[number].table];
@@ -36,7 +36,7 @@ impl Play {
         names.map(|name| self.state(name))
     }
 
-    /// Takes the one move that fits.
+    /// Takes the first possible move that `fits`.
     fn take(&mut self, what: &str, fits: impl Fn(&Move) -> bool) {
         let mut moves = Vec::new();
         self.check.actions(&self.world, &mut moves);
@@ -45,7 +45,7 @@ impl Play {
         assert_eq!(self.world.trouble, None, "{what}");
     }
 
-    /// A core, or the cache itself, asks a member something.
+    /// A core, or the cache itself, sends a member a message.
     fn ask(&mut self, to: &str, kind: Kind) -> &mut Self {
         let node = self.node(to);
         self.take(
@@ -70,7 +70,7 @@ impl Play {
         self.world.network.iter().any(|msg| (msg.from, msg.to, msg.kind) == (from, to, kind))
     }
 
-    /// A core misses everywhere and gets the line from memory.
+    /// A core misses in all caches and gets the line from memory.
     fn loads_from_memory(&mut self, core: usize) -> &mut Self {
         let (l1, l2) = (format!("l1d.{core}"), format!("l2.{core}"));
         self.ask(&l1, Kind::Load).arrives(&l1, &l2, Kind::Get).arrives(&l2, "l3", Kind::Get);
@@ -151,8 +151,8 @@ fn figure_3_11_b_an_upgrade_also_waits_for_the_acknowledgements() {
     assert_eq!(play.state("l3"), "M_Held");
 }
 
-/// The paper lets the directory give the line to its owner again while the forward is under way. That is not sound (see
-/// `docs/protocols.md`), so the owner is refused, joins the forward, and asks again.
+/// The paper lets the directory grant the line to its owner again while the forward is in flight. That is unsound
+/// (see `docs/protocols.md`): here the owner is refused, serves the forward, and asks again.
 #[test]
 fn figure_3_11_c_an_owner_that_asks_again_while_a_forward_is_under_way_joins_it_first() {
     let mut play = Play::new();

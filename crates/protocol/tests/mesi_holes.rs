@@ -1,5 +1,5 @@
-//! What the checker finds where M2S-CGM's text or tables (`[giles 3.2.6]`) are taken at their word, or where a cell
-//! of ours is made the obvious, hasty one. `docs/protocols.md` tells the same in words.
+//! What the checker finds if M2S-CGM's text or tables (`[giles 3.2.6]`) are taken literally, or if a cell of this
+//! project is replaced by the obvious but wrong one. `docs/protocols.md` explains each case.
 
 use protocol::{
     Cell, Table,
@@ -8,7 +8,7 @@ use protocol::{
 };
 use std::borrow::Cow;
 
-/// The table with one cell as written: the next state and the actions.
+/// The table with one cell replaced by `cell`: the next state and the actions.
 fn with(table: &Table, state: &str, event: &str, cell: &str) -> Table {
     let number = |names: &[&str], name: &str| {
         let number = names.iter().position(|&known| known == name);
@@ -33,7 +33,7 @@ fn search(system: System) -> Report {
     check(system, Network::Unordered, Limits { rounds: 0, ..Limits::default() })
 }
 
-/// The property that the search finds violated, and the way there.
+/// The property that the search finds violated, and the trace.
 fn violated(system: System) -> (&'static str, String) {
     let report = search(system);
     let property = report.properties.iter().find(|property| property.holds == Some(false));

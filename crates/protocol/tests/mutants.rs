@@ -1,11 +1,12 @@
-//! What the checker can't see is known: the documentation names every change it does not notice and every cell it does not meet.
+//! The checker's limits are documented: `docs/protocols.md` names every mutant that it does not notice and every cell
+//! that it does not meet.
 
 use protocol::{
     catalogue::{Protocol, find},
     check::{Coverage, Limits, Network, Trial, Walks, check, try_mutants},
 };
 
-/// Small enough to be searched in every test run; `cohesim check --mutants` tries them all.
+/// Protocols small enough to be searched in every test run; `cohesim check --mutants` tries all.
 const SEARCHED: [&str; 4] = ["vi", "wb_nc", "wt_nc", "adsm"];
 
 /// The text of a section of `docs/protocols.md`.
@@ -16,7 +17,8 @@ fn documented(heading: &str) -> String {
     section.split("\n## ").next().unwrap_or_default().to_owned()
 }
 
-/// Changes every cell of a protocol's tables: so many walks for each system, then searches of so many states at most.
+/// Tries all mutants of a protocol's tables: with `walks` on each system, then with searches of at most `states`
+/// states.
 fn try_out(name: &str, walks: Walks, states: usize) -> Trial {
     let protocol = find(name).unwrap();
     let grounds = protocol.grounds(Limits { states, ..Limits::default() });
@@ -50,7 +52,7 @@ fn walks_alone_notice_95_of_100_changes_to_gtsc() {
     enough_are_noticed("gtsc", &try_out("gtsc", Walks { number: 200, steps: 150 }, 0));
 }
 
-/// Many of its cells may wait instead and be right; of the others some are noticed by searches alone.
+/// Many of HMG's cells may stall instead and still be correct; some of the others are noticed only by searches.
 #[test]
 fn walks_and_short_searches_notice_95_of_100_changes_to_hmg() {
     enough_are_noticed("hmg", &try_out("hmg", Walks { number: 400, steps: 300 }, 20_000));

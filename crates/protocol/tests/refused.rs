@@ -1,4 +1,4 @@
-//! Tables with a hole in them do not compile.
+//! Tables with missing, extra or unknown cells do not compile.
 
 #[test]
 fn a_table_with_a_hole_does_not_compile() {

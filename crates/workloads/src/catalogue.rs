@@ -64,7 +64,7 @@ catalogue!(
     tpacf,
 );
 
-/// The workload called `name`; `_` and `-` are the same.
+/// The workload called `name`; `_` and `-` are equivalent.
 pub fn find(name: &str) -> Option<&'static Workload> {
     let name = name.replace('_', "-");
     ALL.iter().find(|workload| workload.name == name)

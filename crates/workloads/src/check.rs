@@ -1,65 +1,65 @@
-//! Is the result right?
+//! Comparison of results with references.
 //!
-//! Integers must be equal, and so must floats wherever a kernel uses only operations that IEEE 754 defines to the
-//! last bit (its sources switch contraction off, and the reference adds in the same order). Where a kernel uses an
-//! operation that OpenCL leaves some room (division, square root, exponentials), a tolerance in units in the last
-//! place is stated beside the comparison with the reason for it.
+//! Integers must be equal. Floats must be equal as well if a kernel uses only operations that IEEE 754 defines to the
+//! last bit (the kernels disable contraction, and the reference adds in the same order). If a kernel uses an operation
+//! that OpenCL permits to be inexact (division, square root, exponentials), a tolerance in units in the last place
+//! (ulps) is stated at the comparison, with the reason for it.
 
 use std::fmt::Debug;
 
 use thiserror::Error;
 
-/// A comparison that held.
+/// A successful comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Checked {
-    /// How many values were compared.
+    /// Number of values compared.
     pub values: usize,
-    /// The largest error met, in units in the last place of what the comparison measures against.
+    /// The largest error, in ulps of the scale of the comparison.
     pub worst_ulps: f64,
 }
 
 impl Checked {
-    /// Both comparisons together.
+    /// Combines two comparisons.
     pub fn and(self, other: Checked) -> Checked {
         Checked { values: self.values + other.values, worst_ulps: self.worst_ulps.max(other.worst_ulps) }
     }
 }
 
-/// A comparison that failed, told by its first wrong value.
+/// A failed comparison, described by its first wrong value.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{what}[{index}] is {got}, expected {expected} ({rule}); {wrong} of {of} values are wrong")]
 pub struct Mismatch {
-    /// Which result.
+    /// The name of the result.
     pub what: &'static str,
-    /// The first wrong place.
+    /// Index of the first wrong value.
     pub index: usize,
-    /// What lies there.
+    /// The wrong value.
     pub got: String,
-    /// What should.
+    /// The expected value.
     pub expected: String,
-    /// What was demanded: `equal`, or a tolerance.
+    /// The rule: `equal`, or a tolerance.
     pub rule: String,
-    /// How many values are wrong.
+    /// Number of wrong values.
     pub wrong: usize,
-    /// Out of how many.
+    /// Number of values compared.
     pub of: usize,
 }
 
-/// Every value equals the reference's.
+/// Checks that every value equals the reference's.
 pub fn equal<T: PartialEq + Debug>(what: &'static str, got: &[T], expected: &[T]) -> Result<Checked, Mismatch> {
     compare(what, got, expected, "equal".to_owned(), |g, e, _| if g == e { 0.0 } else { f64::INFINITY }, 0.0)
 }
 
-/// Every float has the reference's bits (but any NaN equals any NaN, and -0 equals 0).
+/// Checks that every float has the reference's bits (except that all NaNs are equal, and -0 equals 0).
 pub fn bit_equal(what: &'static str, got: &[f32], expected: &[f32]) -> Result<Checked, Mismatch> {
     let distance = |g: &f32, e: &f32, _| if g == e || (g.is_nan() && e.is_nan()) { 0.0 } else { f64::INFINITY };
     compare(what, got, expected, "bit-equal".to_owned(), distance, 0.0)
 }
 
-/// Every float lies within `ulps` units in the last place of the magnitude `scale` of its place.
+/// Checks that every float is within `ulps` units in the last place, measured at the magnitude `scale` of its index.
 ///
-/// `scale` is the size of what was added up to get the value: where terms cancel, the rounding of the terms remains,
-/// however small the sum.
+/// `scale` is the magnitude of the terms that were summed: if terms cancel, their rounding errors remain, however small
+/// the sum is.
 pub fn within(
     what: &'static str,
     got: &[f32],
@@ -119,7 +119,7 @@ fn ulp(x: f32) -> f32 {
     if x.is_finite() { f32::from_bits(x.to_bits() + 1) - x } else { f32::NAN }
 }
 
-/// How many floats lie between two: 0 for equal ones, 1 for neighbours.
+/// Number of steps between two floats: 0 for equal ones, 1 for neighbours.
 pub fn ulps_between(a: f32, b: f32) -> u32 {
     let line = |x: f32| {
         let bits = x.to_bits() as i32;

@@ -1,11 +1,11 @@
 //! Programs for the CPU alone: OpenMP versions of six workloads, and litmus tests of the memory model.
 //!
-//! The OpenMP versions (`src/NAME/NAME_omp.c`) compute the same from the same inputs as their workloads do with a GPU, for
-//! comparisons between the two and of speedups by threads (`[giles 3.3.1 and 3.4.2]`). All of them are
-//! one static program file of glibc and libgomp, the litmus tests another one of musl; both run natively too. `cargo
-//! xtask guests` builds them.
+//! The OpenMP versions (`src/NAME/NAME_omp.c`) compute the same results from the same inputs as the workloads with a
+//! GPU, for comparisons with these and of speed-ups by number of threads (`[giles 3.3.1 and 3.4.2]`). They form one
+//! static program file with glibc and libgomp; the litmus tests form another one with musl. Both also run natively.
+//! `cargo xtask guests` builds them.
 
-/// A program that has no work for a GPU.
+/// A program that uses no GPU.
 pub struct CpuProgram {
     /// Its name on the command line.
     pub name: &'static str,
@@ -13,7 +13,7 @@ pub struct CpuProgram {
     pub about: &'static str,
     /// Its source in C.
     pub source: &'static str,
-    /// The program file: x86-64 Linux, static. What it is called by says which of its programs to run.
+    /// The program file: x86-64 Linux, static. The name by which it is called selects one of its programs.
     pub image: &'static [u8],
 }
 
@@ -66,7 +66,7 @@ pub static CPU_PROGRAMS: &[CpuProgram] = &[
     },
 ];
 
-/// The program for the CPU alone called `name`; `_` and `-` are the same.
+/// The CPU program called `name`; `_` and `-` are equivalent.
 pub fn find_cpu_program(name: &str) -> Option<&'static CpuProgram> {
     let name = name.replace('_', "-");
     CPU_PROGRAMS.iter().find(|program| program.name == name)

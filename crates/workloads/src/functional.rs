@@ -1,4 +1,4 @@
-//! The functional GPU of `gcn3` as a [`Gpu`]: right results, no time.
+//! The functional GPU of `gcn3` as a [`Gpu`]: it gives right results, and no times.
 
 use std::{
     num::NonZero,
@@ -26,7 +26,7 @@ pub struct Functional {
 }
 
 impl Functional {
-    /// A GPU with empty memory but for `object`, whose workgroups run on `threads` threads.
+    /// A GPU whose memory holds only `object`, and whose workgroups run on `threads` threads.
     pub fn new(object: &[u8], threads: NonZero<usize>) -> Result<Self, GpuError> {
         let object = CodeObject::parse(object)?;
         let mut gpu = functional::Gpu::new();
@@ -35,7 +35,7 @@ impl Functional {
         Ok(Self { gpu, object, program, options, buffers: Vec::new(), wave_instructions: 0, time: Duration::ZERO })
     }
 
-    /// Ends a launch with an error when one of its wavefronts executes more instructions than this.
+    /// Limits the instructions of each wavefront; a launch that exceeds the limit ends with an error.
     pub fn with_limit(mut self, instructions: u64) -> Self {
         self.options.limit = Some(instructions);
         self
@@ -46,12 +46,12 @@ impl Functional {
         self.wave_instructions
     }
 
-    /// How long the launches have taken on this computer.
+    /// Wall time of the launches.
     pub fn time(&self) -> Duration {
         self.time
     }
 
-    /// Where a buffer lies, if it has room for `size` bytes.
+    /// The address of a buffer, if it has at least `size` bytes.
     pub(crate) fn place(&self, buffer: Buffer, size: usize) -> Result<VirtAddr, GpuError> {
         match self.buffers.get(buffer.0) {
             Some((place, room)) if size as u64 <= room.0 => Ok(*place),

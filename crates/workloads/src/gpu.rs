@@ -1,15 +1,14 @@
-//! What a workload asks of a GPU: buffers, copies and launches, and nothing about how they are done.
+//! The interface between a workload and a GPU: buffers, copies and launches, independent of the implementation.
 
 use std::error::Error;
 
 use mem::Bytes;
 
 /// A GPU that holds one program (the workload's kernels).
-///
-/// Launches are performed in order, each after everything before it is visible; `read` returns what the launches so
-/// far have written. That is an in-order OpenCL queue with blocking transfers.
+/// Launches are performed in order, each after all earlier operations are visible; `read` returns what the launches so
+/// far have written. This corresponds to an in-order OpenCL queue with blocking transfers.
 pub trait Gpu {
-    /// Sets aside `size` bytes of the GPU's memory. What they hold at first is not defined.
+    /// Allocates `size` bytes of the GPU's memory. Their initial contents are undefined.
     fn alloc(&mut self, size: Bytes) -> Result<Buffer, GpuError>;
 
     /// Copies `bytes` to the start of `buffer`.
@@ -22,10 +21,10 @@ pub trait Gpu {
     fn launch(&mut self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<(), GpuError>;
 }
 
-/// Why a GPU could not do what it was asked; the words are the implementation's.
+/// Why a GPU could not execute a request; the text comes from the implementation.
 pub type GpuError = Box<dyn Error + Send + Sync>;
 
-/// A piece of a GPU's memory: the n-th that was allocated.
+/// A buffer in a GPU's memory: the n-th allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Buffer(pub usize);
 
@@ -75,7 +74,7 @@ pub enum Arg {
 }
 
 impl Arg {
-    /// The bytes of an argument passed by value; none for pointers, whose bytes the GPU chooses.
+    /// The bytes of an argument passed by value; `None` for pointers, whose values the GPU chooses.
     pub fn value(self) -> Option<[u8; 4]> {
         match self {
             Arg::Buffer(_) | Arg::Local(_) => None,
@@ -104,7 +103,7 @@ impl From<usize> for Arg {
     }
 }
 
-/// A number that lies in buffers, little-endian.
+/// A number type stored in buffers, little-endian.
 pub trait Element: Copy {
     /// The bytes of `values`, one after another.
     fn to_bytes(values: &[Self]) -> Vec<u8>;
@@ -149,7 +148,7 @@ impl dyn Gpu + '_ {
     }
 }
 
-/// The arguments of a launch from plain values: `args![buffer, 3u32, 1.5f32]`.
+/// Builds the arguments of a launch from plain values: `args![buffer, 3u32, 1.5f32]`.
 macro_rules! args {
     ($($value:expr),* $(,)?) => { &[$($crate::gpu::Arg::from($value)),*] };
 }

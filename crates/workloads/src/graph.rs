@@ -1,21 +1,21 @@
-//! Graphs for workloads: made from a seed, as `guest/graph.c` makes them for host programs.
+//! Graphs for workloads, generated from a seed exactly as `guest/graph.c` generates them for host programs.
 
 use crate::input::Rng;
 
-/// How a graph is made.
+/// The kind of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Any two nodes are as likely to have an edge as any other two; 8 edges at a node on average.
+    /// All edges are equally likely; 8 edges per node on average.
     #[cfg_attr(not(test), expect(dead_code, reason = "workloads have it through host programs alone"))]
     Uniform,
-    /// Few nodes have very many edges (Chakrabarti, Zhan, Faloutsos: R-MAT, 2004); 8 edges at a node on average.
+    /// Few nodes have very many edges (Chakrabarti, Zhan, Faloutsos: R-MAT, 2004); 8 edges per node on average.
     Rmat,
-    /// A grid from which some streets are missing; up to 4 edges at a node.
+    /// A grid from which some streets are missing; up to 4 edges per node.
     Road,
 }
 
-/// Node `n` has an edge to each of `edges[starts[n]..starts[n + 1]]`. Every edge goes both ways, and none from a node to
-/// itself.
+/// Node `n` has an edge to each of `edges[starts[n]..starts[n + 1]]`. Every edge exists in both directions, and no node
+/// has an edge to itself.
 pub struct Graph {
     pub starts: Vec<u32>,
     pub edges: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct Graph {
 const PAIRS_PER_NODE: usize = 4;
 
 impl Graph {
-    /// A graph that follows from its kind, its nodes and a seed.
+    /// The graph determined by a kind, a number of nodes and a seed.
     pub fn new(kind: Kind, nodes: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let pairs = match kind {
@@ -59,7 +59,7 @@ impl Graph {
     }
 }
 
-/// A number for each node decides between neighbours; where two are equal, the node with the higher number counts as larger.
+/// Whether node `a` has a higher priority than `b`; among equal priorities, the higher node number wins.
 pub fn is_larger(priorities: &[u32], a: usize, b: usize) -> bool {
     (priorities[a], a) > (priorities[b], b)
 }
@@ -69,7 +69,7 @@ fn uniform(nodes: usize, rng: &mut Rng) -> Vec<[u32; 2]> {
     from.map(|node| [node, rng.below(nodes as u32)]).collect()
 }
 
-/// Where an edge lies in the matrix of all nodes: one of four quarters, one of its quarters, and so on.
+/// Chooses an edge's place in the adjacency matrix: one of four quarters, one of that quarter's quarters, and so on.
 fn rmat(nodes: usize, rng: &mut Rng) -> Vec<[u32; 2]> {
     let mut pairs = Vec::new();
     while pairs.len() < nodes * PAIRS_PER_NODE {

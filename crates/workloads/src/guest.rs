@@ -1,10 +1,10 @@
-//! The host programs of the workloads, built.
+//! The compiled host programs of the workloads.
 //!
-//! Every workload is also a whole program: `src/NAME/NAME.c` makes the inputs in shared virtual memory, launches the
-//! kernels through OpenCL, computes the same on the CPU and compares. All of them are one static program file, which
-//! `cargo xtask guests` builds from these sources, `guest/` and the SDK's `libOpenCL.a`, and which is committed.
+//! Every workload is also a whole program: `src/NAME/NAME.c` creates the inputs in shared virtual memory, launches the
+//! kernels through OpenCL, computes the reference on the CPU and compares. All of them are in one static program file,
+//! which is committed. `cargo xtask guests` builds it from these sources, `guest/` and the SDK's `libOpenCL.a`.
 
-/// The program file: x86-64 Linux, static. What it is called by, or its first argument, says which workload to run.
+/// The program file: x86-64 Linux, static. The name by which it is called, or its first argument, selects the workload.
 pub fn guest() -> &'static [u8] {
     include_bytes!("../guest/workloads.elf")
 }

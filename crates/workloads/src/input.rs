@@ -1,4 +1,4 @@
-//! Inputs: random, and the same on every machine and in every run.
+//! Random inputs, equal on every machine and in every run.
 
 use rand_pcg::{
     Pcg32,
@@ -7,11 +7,11 @@ use rand_pcg::{
 
 /// Random numbers from a fixed seed.
 ///
-/// The ways to a range are written out here, so that inputs do not change when a library changes its mind.
+/// The mappings to ranges are implemented here, so that inputs do not change when a library changes.
 pub struct Rng(Pcg32);
 
 impl Rng {
-    /// The sequence that belongs to `seed`.
+    /// The sequence of `seed`.
     pub fn new(seed: u64) -> Self {
         Self(Pcg32::seed_from_u64(seed))
     }
@@ -31,7 +31,7 @@ impl Rng {
         ((u64::from(self.u32()) * u64::from(bound)) >> 32) as u32
     }
 
-    /// A multiple of 2^-24 of the way from `low` to `high`, `high` left out but for rounding.
+    /// A random number from `low` to `high` in steps of 2^-24 of the range. `high` is excluded, except by rounding.
     pub fn f32(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * ((self.u32() >> 8) as f32 / (1 << 24) as f32)
     }

@@ -1,19 +1,19 @@
-//! The built-in workloads: programs whose results are known.
+//! The built-in workloads: programs with known results.
 //!
-//! A simulator that is not checked against something independent only agrees with itself. Each workload here is a
-//! small OpenCL program together with a plain Rust computation of the same result. Everything that belongs to one
-//! lies in one folder, `src/NAME/`:
+//! A simulator that is not checked against something independent only agrees with itself. Each workload is a small
+//! OpenCL program together with a plain Rust computation of its result. All files of a workload lie in one folder,
+//! `src/NAME/`:
 //!
 //! - `NAME.cl`: the kernels, in OpenCL C;
-//! - `NAME.hsaco`: the same, built for gfx803 by `cargo xtask guests` and committed, so that nothing has to be
-//!   installed to run them;
+//! - `NAME.hsaco`: the kernels built for gfx803 by `cargo xtask guests` and committed, so that running them needs no
+//!   compiler;
 //! - `mod.rs`: inputs (from a fixed seed), the sequence of launches, the reference and the comparison;
-//! - `NAME.c`: the same as a whole program for the simulated computer, CPU and GPU ([`guest`]).
+//! - `NAME.c`: the workload as a whole program for the simulated computer, CPU and GPU ([`guest`]).
 //!
-//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a
-//! machine in time ([`Timed`]), or another OpenCL implementation all run the same description.
+//! A workload uses a [`Gpu`] without knowing which one: the functional GPU of `gcn3` ([`Functional`]), a timed machine
+//! ([`Timed`]), or another OpenCL implementation.
 //!
-//! Beside them stand programs that have no work for a GPU ([`CpuProgram`]).
+//! The crate also has programs that use no GPU ([`CpuProgram`]).
 #![forbid(unsafe_code)]
 
 mod catalogue;

@@ -1,4 +1,4 @@
-//! A machine of `machine` as a [`Gpu`]: right results, and how long they took.
+//! A machine of `machine` as a [`Gpu`]: it gives right results, and their times.
 
 use crate::{
     functional::Functional,
@@ -18,26 +18,26 @@ use std::{
 
 /// A machine with one code object, which lives from the first launch to the last.
 pub struct Timed {
-    /// Says where things lie, and what code and arguments are; buffers are in the machine's memory alone.
+    /// Assigns addresses, and holds code and arguments; the contents of buffers are only in the machine's memory.
     staging: Functional,
     session: Session,
-    /// How many wavefronts the machine holds.
+    /// Maximum number of resident wavefronts.
     waves: u64,
-    /// The regions of `staging` that the machine's memory has.
+    /// The regions of `staging` that have been copied to the machine's memory.
     placed: BTreeSet<u64>,
     cpu_time: Duration,
     wall_time: Duration,
     last: Option<Ended>,
 }
 
-/// Processor time of this process so far.
+/// Processor time of this process.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 impl Timed {
-    /// A machine with empty memory but for `object`.
+    /// A machine whose memory holds only `object`.
     pub fn new(object: &[u8], machine: &Machine, options: &Options) -> Result<Self, GpuError> {
         let staging = Functional::new(object, NonZero::<usize>::MIN)?;
         let start = cpu_time();
@@ -46,12 +46,12 @@ impl Timed {
         Ok(Self { staging, session, waves, placed, cpu_time, wall_time: Duration::ZERO, last: None })
     }
 
-    /// How long kernels have taken on this computer so far.
+    /// Wall time of the kernels.
     pub fn wall_time(&self) -> Duration {
         self.wall_time
     }
 
-    /// Processor time that the simulation has taken on this computer so far.
+    /// Processor time of the simulation.
     pub fn cpu_time(&self) -> Duration {
         self.cpu_time
     }
@@ -61,13 +61,13 @@ impl Timed {
         self.last
     }
 
-    /// Ends the run: what all launches have brought.
+    /// Ends the run; returns the results of all launches.
     pub fn finish(self) -> Result<Run, GpuError> {
         let run = self.session.finish();
         if run.outcome == Outcome::Finished { Ok(run) } else { Err(run.outcome.to_string().into()) }
     }
 
-    /// Puts what a launch needs besides its buffers into the machine's memory: code, arguments, packet.
+    /// Copies what a launch needs besides its buffers into the machine's memory: code, arguments, packet.
     fn place(&mut self) -> Result<(), GpuError> {
         let memory = &self.staging.gpu.memory;
         for (base, size, _) in memory.regions().filter(|(base, ..)| self.placed.insert(base.0)) {

@@ -1,4 +1,4 @@
-//! What a workload is.
+//! The definition of a workload.
 
 use std::{fmt, str::FromStr};
 
@@ -19,36 +19,36 @@ pub struct Workload {
     pub source: &'static str,
     /// The kernels built for gfx803.
     pub object: &'static [u8],
-    /// The host program in C: its part of the program file that [`guest`](crate::guest) gives.
+    /// The host program in C: its part of the program file that [`guest`](crate::guest) returns.
     pub host: &'static str,
-    /// What the two sizes mean, for people.
+    /// A description of each size, for people.
     pub sizes: fn(Size) -> String,
-    /// Makes the inputs, launches the kernels and compares with the reference.
+    /// Creates the inputs, launches the kernels and compares with the reference.
     pub run: fn(Size, &mut dyn Gpu) -> Result<Checked, WorkloadError>,
 }
 
 impl Workload {
-    /// Whether its workgroups wait for each other inside a kernel. Then all of them must be resident, and how many
-    /// instructions they execute depends on how long they wait.
+    /// Whether its workgroups wait for each other inside a kernel. In that case all of them must be resident, and the
+    /// number of instructions depends on how long they wait.
     pub fn waits_across_workgroups(&self) -> bool {
         self.source.contains("grid_barrier(")
     }
 }
 
-/// How much to compute.
+/// The size of a workload's input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
-    /// Enough to reach every path of the kernels; done in well under a second by every GPU that runs it.
+    /// Enough to reach every path of the kernels; takes well under a second on every GPU implementation.
     Tiny,
     /// At least a million wavefront instructions over at least 4 MiB: two L2 caches of 2 MiB.
     #[default]
     Default,
-    /// As much as other simulators were measured with; of workloads for which nothing is known, the default.
+    /// The size with which other simulators were measured; if none is known, the default.
     Usual,
 }
 
 impl Size {
-    /// The one of two parameters that belongs to this size.
+    /// The parameter for this size.
     pub(crate) fn pick<T>(self, tiny: T, default: T) -> T {
         match self {
             Size::Tiny => tiny,
@@ -56,7 +56,7 @@ impl Size {
         }
     }
 
-    /// The same, where other simulators were measured with a size of their own.
+    /// Variant of `pick` for workloads with a known size of other simulators.
     pub(crate) fn pick_usual<T>(self, tiny: T, default: T, usual: T) -> T {
         if self == Size::Usual { usual } else { self.pick(tiny, default) }
     }
@@ -81,13 +81,13 @@ impl FromStr for Size {
     }
 }
 
-/// Why a workload did not end well.
+/// Why a workload failed.
 #[derive(Debug, Error)]
 pub enum WorkloadError {
-    /// The GPU could not do what the workload asked.
+    /// The GPU could not execute a request of the workload.
     #[error("{0}")]
     Gpu(#[from] GpuError),
-    /// The GPU computed something else than the reference.
+    /// The GPU's result differs from the reference.
     #[error("wrong result: {0}")]
     Wrong(#[from] Mismatch),
 }

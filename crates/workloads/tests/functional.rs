@@ -28,8 +28,8 @@ fn every_workload_is_right_at_its_tiny_size() {
 
 #[test]
 fn threads_change_neither_results_nor_what_is_executed() {
-    // All but bfs, in which a wavefront may see or not yet see what another one writes in the same launch, and those in
-    // which workgroups wait for each other for a while.
+    // Excludes bfs, in which a wavefront may or may not see another's writes of the same launch, and workloads whose
+    // workgroups wait for each other.
     let waits = |name| workloads::find(name).expect("it is built in").waits_across_workgroups();
     let settled = |executed: Vec<(&'static str, u64)>| -> Vec<_> {
         executed.into_iter().filter(|(name, _)| *name != "bfs" && !waits(name)).collect()
@@ -39,7 +39,7 @@ fn threads_change_neither_results_nor_what_is_executed() {
 
 #[test]
 fn every_version_of_the_lane_loops_gives_right_results() {
-    // Other tests of this process may run with another version meanwhile: that must not matter either.
+    // Other tests of this process may run at another level meanwhile, which must not matter.
     for level in levels() {
         assert!(use_level(level));
         run_all(Size::Tiny, 1);
@@ -54,7 +54,7 @@ fn every_workload_is_right_at_its_default_size_and_executes_a_million_instructio
     }
 }
 
-/// A GPU whose memory has one bad bit, in the middle of everything larger than a flag that is read from it.
+/// A GPU with one wrong bit in the middle of every result that is larger than a flag.
 struct BadBit(Functional);
 
 impl Gpu for BadBit {
@@ -82,7 +82,7 @@ impl Gpu for BadBit {
 
 #[test]
 fn every_workload_notices_one_wrong_bit() {
-    // The result of a reduction is as small as the flag of bfs, which must stay as it is.
+    // The result of a reduction is as small as the flag of bfs, which must stay right.
     for workload in ALL.iter().filter(|workload| workload.name != "reduction") {
         let gpu = Functional::new(workload.object, NonZero::<usize>::MIN).expect("committed code objects are sound");
         match (workload.run)(Size::Tiny, &mut BadBit(gpu)) {

@@ -1,9 +1,9 @@
-//! What the default sizes promise, found out without running a kernel.
+//! The footprints of the default sizes, determined without running a kernel.
 
 use mem::Bytes;
 use workloads::{ALL, Arg, Buffer, Gpu, GpuError, NdRange, Size};
 
-/// Adds up what a workload allocates and ends it at its first launch.
+/// Sums a workload's allocations, and stops it at its first launch.
 #[derive(Default)]
 struct Footprint {
     bytes: u64,

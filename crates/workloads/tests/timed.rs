@@ -1,4 +1,4 @@
-//! Workloads on machines, in time.
+//! Workloads on machines, timed.
 
 use engine::Run;
 use machine::{Machine, Options, shipped};
@@ -27,7 +27,7 @@ fn facts(workload: &Workload, name: &str, threads: usize) -> (engine::Time, Vec<
     (run.end, run.regions)
 }
 
-/// Machines whose host is outside; those with a CPU run whole programs (`machine/tests/complex.rs`).
+/// Machines whose host is outside; machines with a CPU run whole programs (`machine/tests/complex.rs`).
 fn gpus() -> impl Iterator<Item = &'static str> {
     shipped().filter(|name| {
         Machine::load(name, &[]).is_ok_and(|machine| machine.cpu.is_none() && machine.serves_rust_hosts())
@@ -36,7 +36,7 @@ fn gpus() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn every_workload_is_right_on_every_machine_of_few_gpus() {
-    // Of machines for many, `cargo xtask check-systems` runs whole programs.
+    // For machines with several GPUs on a fabric, `cargo xtask check-systems` runs whole programs.
     for name in gpus().filter(|name| Machine::load(name, &[]).is_ok_and(|machine| machine.fabric.is_none())) {
         for workload in
             ALL.iter().filter(|workload| name != "mini-nmoesi" || !SHARED_IN_A_KERNEL.contains(&workload.name))
@@ -46,10 +46,10 @@ fn every_workload_is_right_on_every_machine_of_few_gpus() {
     }
 }
 
-/// In which compute units share what they write inside a kernel.
+/// Workloads in which compute units share written data inside a kernel.
 const SHARED_IN_A_KERNEL: [&str; 2] = ["xtreme2", "xtreme3"];
 
-/// Stores of a kernel are merged when it ends, and not before, in UMH.
+/// In UMH, stores of a kernel are merged only when it ends.
 #[test]
 fn stale_data_is_seen_by_the_check_where_stores_are_not_coherent_inside_a_kernel() {
     for name in SHARED_IN_A_KERNEL {
@@ -79,7 +79,7 @@ fn every_cycle_of_every_compute_unit_has_one_reason() {
     let mut idle = 0;
     for region in &run.regions {
         let of = |unit: &str, reason: &str| region.statistics.count(&format!("{unit}.cycles.{reason}"));
-        // Regions after the first leave out what did not happen.
+        // Regions after the first omit statistics that counted nothing.
         let units = run.regions[0].statistics.0.keys().filter_map(|path| path.strip_suffix(".cycles.issue"));
         for unit in units {
             let below = format!("{unit}.cycles.");
@@ -88,7 +88,7 @@ fn every_cycle_of_every_compute_unit_has_one_reason() {
             assert_eq!(all, edge(region.end) - edge(region.start), "{unit} in {}", region.name);
             if region.name != "start" && region.statistics.count(&format!("{unit}.wavefronts")) == 0 {
                 idle += 1;
-                // The launch takes 3600 cycles; what follows is somebody else's kernel.
+                // The launch takes 3600 cycles; after that, the kernel of other compute units runs.
                 assert!((3600..4000).contains(&of(unit, "launch")) && of(unit, "no_wave") > 0, "{unit}");
             }
         }

@@ -1,4 +1,4 @@
-//! Runs a program on a GPU, and compares what two of them made of it.
+//! Runs a program on a GPU, and compares the results of two GPUs.
 
 use workloads::{Arg, Gpu, GpuError, NdRange, Rng};
 
@@ -15,12 +15,12 @@ pub struct Difference {
     pub lane: usize,
     pub ours: String,
     pub theirs: String,
-    /// How far apart, where that is a number.
+    /// The distance of the two values, if they are numbers.
     pub ulps: Option<f64>,
     pub allowed: f64,
 }
 
-/// The buffers of `program` after its run, started from the inputs that belong to `seed`.
+/// The buffers of `program` after a run on the inputs of `seed`.
 pub fn outputs(program: &Program, seed: u64, gpu: &mut dyn Gpu) -> Result<Vec<Vec<u8>>, GpuError> {
     let arguments = program.buffers();
     let buffers = inputs(program, seed).iter().map(|bytes| gpu.upload(bytes)).collect::<Result<Vec<_>, _>>()?;
@@ -32,7 +32,7 @@ pub fn outputs(program: &Program, seed: u64, gpu: &mut dyn Gpu) -> Result<Vec<Ve
     buffers.iter().zip(sizes).map(|(buffer, size)| gpu.download(*buffer, size)).collect()
 }
 
-/// What the buffers of `program` hold at first.
+/// The initial contents of the buffers of `program`.
 fn inputs(program: &Program, seed: u64) -> Vec<Vec<u8>> {
     let mut rng = Rng::new(seed);
     let contents = |argument: &BufferArg| {
@@ -45,7 +45,7 @@ fn inputs(program: &Program, seed: u64) -> Vec<Vec<u8>> {
     program.buffers().iter().map(contents).collect()
 }
 
-/// The values with which the variables of one work-item start, as text.
+/// The initial values of one work-item's variables, as text.
 pub fn inputs_of(program: &Program, seed: u64, item: usize) -> String {
     let variable = |v: &Variable, bytes: &Vec<u8>| {
         let scalars = bytes.chunks(v.ty.base.bytes()).skip(item * v.ty.lanes).take(v.ty.lanes);
@@ -82,8 +82,8 @@ pub fn difference(program: &Program, ours: &[Vec<u8>], theirs: &[Vec<u8>]) -> Op
     None
 }
 
-/// How many values lie between two; none when they can't be compared. Integers are equal or not. Either zero is zero,
-/// and every NaN is NaN. A denormal float is zero: this target flushes them.
+/// Number of values between two; `None` if they can't be compared. Integers are equal or not. Both zeros are equal, and
+/// all NaNs are equal. A denormal float counts as zero, because this target flushes denormals.
 fn distance(base: Base, a: &[u8], b: &[u8]) -> Option<f64> {
     match base {
         _ if a == b => Some(0.0),

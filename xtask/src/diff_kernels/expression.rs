@@ -1,10 +1,10 @@
 //! Random expressions whose value OpenCL C defines to the last bit.
 //!
-//! Nothing undefined may be generated, or the two sides could differ and both be right: signed integers are added as
-//! unsigned ones, shift counts masked, divisors made positive, floats brought into range before they become integers.
-//! Every expression of a scalar type is cast to exactly that type, so that calls of built-in functions are not
-//! ambiguous. The sign of a zero is the one thing left open (fmin and fmax may return either zero): nothing here looks
-//! at it.
+//! Nothing undefined may be generated, because then both sides could be right and still differ. So signed integers are
+//! added as unsigned ones, shift counts are masked, divisors are made positive, and floats are clamped before
+//! conversion to integers. Every expression of a scalar type is cast to exactly that type, so that calls of built-in
+//! functions are not ambiguous. Only the sign of a zero is left open (fmin and fmax may return either zero), and no
+//! expression depends on it.
 
 use workloads::Rng;
 
@@ -13,17 +13,17 @@ use super::{
     types::{Base, Ty, random_integer},
 };
 
-/// What expressions may refer to.
+/// The names that expressions may refer to, and the options of generation.
 pub struct Scope<'a> {
     pub rng: &'a mut Rng,
     pub variables: &'a [Variable],
     /// The private array's type.
     pub array: Ty,
-    /// Counters of the loops around.
+    /// Counters of the enclosing loops.
     pub counters: Vec<String>,
     /// Whether division and square root of floats are exact, as those of doubles always are.
     pub exact_division: bool,
-    /// Whether there is a kernel around, with its arguments and its work-items' numbers.
+    /// Whether the expression is inside a kernel, with its arguments and work-item ids.
     pub in_kernel: bool,
 }
 
@@ -36,7 +36,7 @@ impl Scope<'_> {
         self.rng.below(one_in) == 0
     }
 
-    /// A variable of a type, if there is one.
+    /// A random variable whose type meets the condition, if there is one.
     fn variable(&mut self, wanted: impl Fn(Ty) -> bool) -> Option<(String, Ty)> {
         let able: Vec<&Variable> = self.variables.iter().filter(|v| v.function.is_none() && wanted(v.ty)).collect();
         if able.is_empty() {
@@ -63,7 +63,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A truth value.
+    /// A condition.
     pub fn condition(&mut self, depth: u32) -> String {
         let (_, ty) = self.variable(Ty::is_scalar).unwrap_or((String::new(), Ty::scalar(Base::U32)));
         let (a, b) = (self.expression(ty, depth), self.expression(ty, depth));
@@ -82,7 +82,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A number below `bound`, a power of two, different for each work-item.
+    /// A number below `bound` (a power of two), which may differ between work-items.
     pub fn index(&mut self, bound: usize, depth: u32) -> String {
         format!("({} & {}u)", self.expression(Ty::scalar(Base::U32), depth), bound - 1)
     }
@@ -138,7 +138,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A value of another type, converted in one of the many ways.
+    /// A value of another type, converted in a random way.
     fn conversion(&mut self, ty: Ty, depth: u32) -> String {
         let Some((_, from)) = self.variable(|other| other.lanes == ty.lanes && other.base != ty.base) else {
             return self.expression(ty, depth);
@@ -151,7 +151,7 @@ impl Scope<'_> {
             (true, false) => {
                 let rounding = self.pick(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
                 let f = if from.base == Base::F32 { "f" } else { "" };
-                // Saturating for anything but NaN; otherwise only what fits.
+                // Saturating for any value except NaN; otherwise only values that fit.
                 let (saturating, low, high) = match ty.base {
                     Base::I32 | Base::I64 if self.chance(2) => ("", "-100000.0", "100000.0"),
                     Base::U32 | Base::U64 if self.chance(2) => ("", "0.0", "100000.0"),
@@ -168,14 +168,14 @@ impl Scope<'_> {
         if ty.is_scalar() {
             format!("({})({} ? {a} : {b})", ty.name(), self.condition(depth.min(1)))
         } else {
-            // Relations of vectors give vectors of signed integers of the same width, as select wants them.
+            // Vector relations give signed integer vectors of equal width, as `select` requires.
             let relation = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
             let (c, d) = (self.expression(ty, depth.min(1)), self.expression(ty, depth.min(1)));
             format!("select({a}, {b}, {c} {relation} {d})")
         }
     }
 
-    /// A vector from another's elements, or from scalars.
+    /// A vector built from another's elements, or from scalars.
     fn rearrangement(&mut self, ty: Ty, depth: u32) -> String {
         let name = ty.name();
         let mask = ty.with(ty.base.unsigned());
@@ -250,7 +250,7 @@ impl Scope<'_> {
             16 | 17 => {
                 let operator = self.pick(&["/", "%"]);
                 let divisor = self.expression(ty, depth.min(1));
-                // Positive and not zero: neither a division by zero nor the one quotient that overflows.
+                // Positive and not zero: excludes division by zero and the one quotient that overflows.
                 let positive = if base.is_signed() {
                     format!("{:#x}", (1u64 << (base.bits() - 1)) - 1)
                 } else {
@@ -271,8 +271,8 @@ impl Scope<'_> {
             22 => format!("rotate({a}, {})", self.expression(ty, depth)),
             23 => format!("{}({a})", self.pick(&["clz", "popcount"])),
             24 | 25 => {
-                // The device library takes the absolute value, also that of a difference, as if it could not overflow:
-                // halve what goes in.
+                // The device library computes the absolute value, also of a difference, as if it could not overflow:
+                // halve the operands.
                 let half = |x: String| if base.is_signed() { format!("({name})({x} >> ({name})(1))") } else { x };
                 let a = half(a);
                 match self.rng.below(2) {
@@ -295,7 +295,7 @@ impl Scope<'_> {
                 }
             },
             28 if base.bits() == 32 => {
-                // Only 24 bits count, and the product of signed ones must not overflow.
+                // Only 24 bits are used, and the product of signed operands must not overflow.
                 let bits = if base == Base::U32 { 24 } else { 15 };
                 let narrow = |x: String| format!("({x} >> ({name})({}))", 32 - bits);
                 let (a, b) = (narrow(a), narrow(self.expression(ty, depth)));
@@ -310,8 +310,8 @@ impl Scope<'_> {
         }
     }
 
-    /// `x`, mixed with something that the compiler can't know. LLVM 19 forgets to saturate an unsigned addition when it
-    /// puts a constant into it.
+    /// `x`, combined with a value that the compiler can't know. LLVM 19 omits the saturation of an unsigned addition
+    /// when it folds a constant into it.
     fn unknown(&mut self, ty: Ty, x: String) -> String {
         if ty.base.is_signed() {
             return x;
@@ -320,7 +320,7 @@ impl Scope<'_> {
         format!("({})({x} ^ ({})({})({blind}))", ty.name(), ty.name(), ty.base.name())
     }
 
-    /// The bits of an integer type of the same size.
+    /// The bits of a variable of equal size, reinterpreted.
     fn reinterpretation(&mut self, ty: Ty, depth: u32) -> String {
         let able = |other: Ty| !other.base.is_float() && other.bytes() == ty.bytes() && other != ty;
         match self.variable(able) {
@@ -329,7 +329,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Arithmetic modulo a power of two, whatever the sign.
+    /// Arithmetic modulo a power of two, also for signed types.
     fn wrapping(&mut self, ty: Ty, a: &str, operator: &str, depth: u32) -> String {
         let b = self.expression(ty, depth);
         let name = ty.name();

@@ -1,7 +1,8 @@
-//! Functions whose last bits OpenCL leaves open, with the room it leaves them.
+//! Functions whose last bits OpenCL leaves open, with the error that it allows.
 //!
-//! A generated kernel calls them only for results that nothing else depends on, so that no error grows: each side may
-//! be off by the limit of the OpenCL 1.2 specification (7.4), so that two right answers differ by at most twice it.
+//! A generated kernel calls them only for results that nothing else depends on, so that errors do not accumulate. Each
+//! side may be off by the limit of the OpenCL 1.2 specification (7.4), so two right answers differ by at most twice the
+//! limit.
 
 use super::types::Base;
 
@@ -17,7 +18,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// How far two right answers may lie apart.
+    /// The maximum distance of two right answers.
     pub fn ulps_apart(&self, base: Base) -> f64 {
         2.0 * if base == Base::F32 { self.ulps_f32 } else { self.ulps_f64 }
     }
@@ -27,7 +28,8 @@ const fn function(call: &'static str, ulps_f32: f64, ulps_f64: f64) -> Function 
     Function { call, ulps_f32, ulps_f64 }
 }
 
-/// Arguments are first brought to where the function is defined and its result neither overflows nor is denormal.
+/// Arguments are first mapped to a range in which the function is defined and its result neither overflows nor is
+/// denormal.
 pub const FUNCTIONS: &[Function] = &[
     function("{x} / (fabs({y}) + 0.5{f})", 2.5, 0.5),
     function("1.0{f} / (fabs({x}) + 0.25{f})", 2.5, 0.5),

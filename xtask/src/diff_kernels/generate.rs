@@ -1,4 +1,4 @@
-//! Makes up kernels: a theme chooses types and statements, a seed the rest.
+//! Generates kernels: a theme chooses types and statements, a seed the rest.
 
 use workloads::Rng;
 
@@ -12,12 +12,12 @@ use super::{
     },
 };
 
-/// What a kernel is about.
+/// The theme of a kernel.
 struct Theme {
     name: &'static str,
     bases: &'static [Base],
     lanes: &'static [usize],
-    /// What to favour, one of every third statement.
+    /// The favoured kind, chosen for one statement in three on average.
     favour: Kind,
 }
 
@@ -33,11 +33,11 @@ enum Kind {
     Array,
     Memory,
     Call,
-    /// A result by a function that is not exact.
+    /// A result of an inexact function.
     Inexact,
 }
 
-/// Every statement that needs no agreement of the work-items.
+/// Statements that need no agreement of the work-items.
 const ANYWHERE: &[Kind] =
     &[Kind::Assign, Kind::Assign, Kind::Branch, Kind::Loop, Kind::Switch, Kind::Array, Kind::Memory, Kind::Call];
 
@@ -59,7 +59,7 @@ const THEMES: &[Theme] = &[
     Theme { name: "calls", bases: &[I32, U64, F32], lanes: &[1, 4], favour: Kind::Call },
 ];
 
-/// Kernel number `index` of the series that belongs to `seed`.
+/// Kernel number `index` of the series of `seed`.
 pub fn program(seed: u64, index: usize) -> Program {
     let mut rng = Rng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64));
     let theme = &THEMES[index % THEMES.len()];
@@ -125,10 +125,10 @@ struct Writer<'a> {
     group_items: usize,
 }
 
-/// Atomic operations that give the same in any order: `atomic_NAME` on 32 bits, `atom_NAME` on 64.
+/// Atomic operations whose result does not depend on their order: `atomic_NAME` on 32 bits, `atom_NAME` on 64.
 const ATOMICS: &[&str] = &["add", "sub", "min", "max", "and", "or", "xor"];
 
-/// An atomic operation, and whether it takes the numbers for signed ones.
+/// An atomic operation, and whether its operands are signed.
 type Atomic = (&'static str, bool);
 
 impl Writer<'_> {
@@ -144,7 +144,7 @@ impl Writer<'_> {
     fn top_level(&mut self, kind: Kind) -> Vec<Statement> {
         match kind {
             Kind::Local if self.scope.rng.below(4) == 0 => {
-                // Barriers in a loop are allowed as long as every work-item goes round equally often.
+                // Barriers in a loop are allowed if every work-item makes the same number of iterations.
                 let counter = format!("i{}", self.scope.counters.len());
                 let head = format!("for (uint {counter} = 0; {counter} < (uniform_uint & 3u); {counter}++)");
                 self.scope.counters.push(counter);
@@ -216,7 +216,7 @@ impl Writer<'_> {
         let counter = format!("i{}", self.scope.counters.len());
         let (uniform, varying) = ("(uniform_uint & 7u)".to_owned(), self.scope.index(8, 1));
         let bound = if self.scope.rng.below(3) == 0 { uniform } else { varying };
-        // The bound is read once: what the body assigns must not keep the loop going.
+        // The bound is read once, so that assignments in the body can't prolong the loop.
         let head = format!("for (uint {counter} = 0, end = {bound}; {counter} < end; {counter}++)");
         self.scope.counters.push(counter);
         let mut body = self.block(depth - 1);
@@ -244,7 +244,7 @@ impl Writer<'_> {
         let barrier = "barrier(CLK_LOCAL_MEM_FENCE);";
         let far = self.scope.pick(&[1, self.group_items / 2]);
         let get = format!("{{ uint from = {from}; {first} = shared[from]; {second} = shared[from + {far}]; }}");
-        // One statement, so that making the kernel smaller does not make a race of it.
+        // One statement, so that shrinking the kernel can't introduce a race.
         vec![Statement::Line(format!("{put} {barrier} {get} {barrier}"))]
     }
 
@@ -268,7 +268,7 @@ impl Writer<'_> {
         ))]
     }
 
-    /// An atomic operation: on what all share and in any order, or on a cell of one's own and with a result.
+    /// An atomic operation on a shared counter, in any order; or on the work-item's own cell, with its result used.
     fn atomic(&mut self) -> Statement {
         let uint = Ty::scalar(U32);
         let value = self.scope.expression(uint, 2);
@@ -278,7 +278,7 @@ impl Writer<'_> {
             _ => {
                 let i = self.scope.rng.below((COUNTERS + LONG_COUNTERS) as u32) as usize;
                 let chosen = (self.scope.pick(ATOMICS), self.scope.rng.below(2) == 0);
-                // Counter 7 only ever adds: see `tally`.
+                // Counter 7 is only added to: see `tally`.
                 let (operation, signed) = *self.atomics[i].get_or_insert(if i == 7 { ("add", false) } else { chosen });
                 Statement::Line(if i < COUNTERS {
                     let ty = if signed { "int" } else { "uint" };
@@ -309,7 +309,7 @@ impl Writer<'_> {
         Statement::Line(format!("{setup}{name} = {update};"))
     }
 
-    /// A private array with an index the compiler does not know.
+    /// An access to a private array with an index unknown to the compiler.
     fn array(&mut self) -> Statement {
         let ty = self.scope.array;
         let place = self.scope.index(ARRAY, 1);
@@ -325,7 +325,8 @@ impl Writer<'_> {
         let (name, ty) = self.target();
         let type_name = ty.name();
         if ty == Ty::scalar(F32) && self.scope.rng.below(3) == 0 {
-            // To half precision and back, by way of private memory. NaNs could keep different payloads.
+            // To half precision and back, through private memory. NaNs are excluded because their payloads could
+            // differ.
             let rounding = self.scope.pick(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
             let value = format!("float_between({}, -1.0e6f, 1.0e6f)", self.scope.expression(ty, 2));
             let store = format!("ushort h; vstore_half{rounding}({value}, 0, (half *)&h);");
@@ -341,7 +342,7 @@ impl Writer<'_> {
         })
     }
 
-    /// A call of a function of its own, which the compiler may not inline.
+    /// A call of a generated function, which the compiler may not inline.
     fn call(&mut self) -> Statement {
         if self.helpers.len() >= 2 {
             return self.assign();
@@ -350,7 +351,7 @@ impl Writer<'_> {
         let helper = format!("helper{}", self.helpers.len());
         let parameters: Vec<Variable> =
             (0..2).map(|i| Variable { name: format!("p{i}"), ty, function: None }).collect();
-        // The function sees its parameters only.
+        // The function sees only its parameters.
         let exact_division = self.scope.exact_division;
         let mut inner = Scope {
             rng: self.scope.rng,
@@ -370,7 +371,7 @@ impl Writer<'_> {
         Statement::Line(format!("{name} = {helper}({a}, {b}, &blind);"))
     }
 
-    /// The result `variables[i]`, by its function.
+    /// Computes the result `variables[i]` by its function.
     fn inexact(&mut self, i: usize) -> Statement {
         let Variable { name, ty, function } = self.scope.variables[i].clone();
         let call = function.expect("is a result").call;
@@ -378,7 +379,7 @@ impl Writer<'_> {
         let t = ty.name();
         let argument =
             |name: &str, value: String| format!("{t} {name} = {value}; {name} = isnan({name}) ? 0.25{f} : {name};");
-        // See `program::between` for why not even fmax and fmin get to see what is not a number.
+        // See `program::between` for why even fmax and fmin must not get a NaN.
         let x = argument("x", self.scope.expression(ty, 1));
         let y = argument("y", self.scope.expression(ty, 1));
         let call = call.replace("{f}", f).replace("{x}", "x").replace("{y}", "y");

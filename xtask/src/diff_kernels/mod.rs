@@ -1,9 +1,9 @@
-//! Random kernels, run by cohesim's functional GPU and by PoCL: do they agree?
+//! Runs random kernels on cohesim's functional GPU and on PoCL, and compares the results.
 //!
-//! Two implementations that share nothing but the OpenCL specification seldom make the same mistake. Kernels are made up
-//! from a seed ([`generate`]), compiled by clang for gfx803 and by PoCL for this computer, run on the same inputs, and
-//! compared: bit for bit where the specification leaves no room, else within twice its limits ([`functions`]).
-//! A kernel that fails is made smaller before it is shown.
+//! Two implementations that share only the OpenCL specification rarely make the same mistake. Kernels are generated
+//! from a seed ([`generate`]), compiled by clang for gfx803 and by PoCL for this computer, and run on the same inputs.
+//! Results must agree bit for bit where the specification is exact, and otherwise within twice its limits
+//! ([`functions`]). A kernel that fails is shrunk before it is reported.
 
 pub mod compare;
 mod expression;
@@ -22,16 +22,15 @@ use program::Program;
 
 const USAGE: &str = "usage: cargo xtask diff-kernels [--count N] [--seed S] [--only INDEX] [--show INDEX]";
 
-/// No generated kernel comes near this many instructions of one wavefront.
+/// Instruction limit per wavefront, far above what a generated kernel needs.
 const LIMIT: u64 = 10_000_000;
 
-/// How an error begins when clang itself has a bug.
+/// Prefix of the error when clang itself crashes.
 const COMPILER_CRASH: &str = "clang crashed";
 
-/// The most smaller kernels to try of one that differs.
+/// Maximum number of smaller kernels tried for one that differs.
 const SMALLER: usize = 150;
 
-/// What a run is asked to do.
 struct Options {
     count: usize,
     seed: u64,
@@ -107,7 +106,7 @@ impl Bench<'_> {
         self.options.seed ^ index as u64
     }
 
-    /// Where the two sides differ on `program`, if they do.
+    /// The difference between the two sides on `program`, if any.
     fn compare(&self, program: &Program, index: usize) -> Result<Option<Difference>, GpuError> {
         let source = program.source();
         let input_seed = self.input_seed(index);
@@ -126,7 +125,7 @@ impl Bench<'_> {
         Ok(Functional::new(&fs::read(&object)?, NonZero::<usize>::MIN)?.with_limit(LIMIT))
     }
 
-    /// The smallest kernel found that still differs, with where and how.
+    /// Shrinks a kernel that differs; reports the smallest one found and its difference.
     fn report(&self, mut program: Program, index: usize) -> String {
         let mut last = None;
         let mut tries = 0;

@@ -1,17 +1,18 @@
 //! A generated kernel: its variables, its buffers and its statements.
 //!
-//! Every variable has a buffer: loaded at the start, stored at the end, so that all that was computed is compared. No
-//! statement declares anything that outlives it, so that any statement can be left out and the rest still compiles:
-//! that is how a failing kernel is made smaller.
+//! Every variable has a buffer, loaded at the start and stored at the end, so that everything computed is compared. No
+//! statement declares anything that outlives it, so any statement can be removed and the rest still compiles. Shrinking
+//! a failing kernel relies on that.
 
 use std::fmt::Write;
 
 use super::{functions::Function, types::Ty};
 
-/// Numbers of one type's read-only table, and of one work-item's own cells.
+/// Size of a type's read-only table, and number of a work-item's own cells.
 pub const TABLE: usize = 64;
 pub const CELLS: usize = 4;
-/// Global counters that all work-items share, each with its own atomic operation: words, then pairs of words.
+/// Number of global counters that all work-items share, each with its own atomic operation: 32-bit ones, and 64-bit
+/// ones.
 pub const COUNTERS: usize = 8;
 pub const LONG_COUNTERS: usize = 4;
 /// Elements of the private array.
@@ -22,11 +23,10 @@ pub const ARRAY: usize = 8;
 pub struct Variable {
     pub name: String,
     pub ty: Ty,
-    /// For a result that is only written: the function that makes it, and so its tolerance.
+    /// For a result that is only written: the function that computes it, which determines its tolerance.
     pub function: Option<Function>,
 }
 
-/// A statement.
 #[derive(Clone, Debug)]
 pub enum Statement {
     Line(String),
@@ -46,7 +46,7 @@ pub enum Statement {
     },
 }
 
-/// A kernel `k` with everything around it.
+/// A kernel `k` and everything that it needs.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub theme: &'static str,
@@ -58,13 +58,13 @@ pub struct Program {
     /// The type of the private array and of the local one.
     pub array: Ty,
     pub body: Vec<Statement>,
-    /// The scalar arguments, the same for every work-item.
+    /// The scalar arguments, equal for all work-items.
     pub uniform: (u32, f32),
-    /// Further options for clang: how it optimises, for which runtime, and whether division is exact.
+    /// Further options for clang: optimisation, runtime, and whether division is exact.
     pub flags: Vec<&'static str>,
 }
 
-/// What a buffer argument holds.
+/// The role of a buffer argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
     /// A variable of every work-item: random at first, compared at the end.
@@ -95,7 +95,7 @@ impl Program {
         (self.group[0] * self.group[1]) as usize
     }
 
-    /// The types that variables have, each once.
+    /// The types of the variables, each once.
     pub fn types(&self) -> Vec<Ty> {
         let mut types: Vec<Ty> = Vec::new();
         for variable in &self.variables {
@@ -130,7 +130,7 @@ impl Program {
         variables.chain(of_type).chain([counters]).collect()
     }
 
-    /// The kernel in OpenCL C.
+    /// The kernel's source in OpenCL C.
     pub fn source(&self) -> String {
         let mut text = String::from("#pragma OPENCL FP_CONTRACT OFF\n");
         for extension in ["cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"] {
@@ -173,7 +173,7 @@ impl Program {
         text
     }
 
-    /// Every program that is this one without one of its statements, or with one taken out of its `if`.
+    /// Every program with one statement removed, or one moved out of its `if`.
     pub fn smaller(&self) -> Vec<Program> {
         let mut bodies = Vec::new();
         without_one(&self.body, &mut bodies);
@@ -181,8 +181,8 @@ impl Program {
     }
 }
 
-/// A function that brings a number into bounds, and what is not a number to the lower one. That is what fmax and fmin do
-/// by themselves, but LLVM 19 is sure of the sign of fmax(fabs(x), -1), even where x is not a number.
+/// A function that clamps a number and maps NaN to the lower bound. fmax and fmin alone would do that, but LLVM 19
+/// derives the sign of fmax(fabs(x), -1) even if x is NaN.
 fn between(ty: Ty) -> String {
     let (name, base) = (ty.name(), ty.base.name());
     let bounded = format!("fmin(fmax(x, ({name})(low)), ({name})(high))");

@@ -1,4 +1,4 @@
-//! The types of generated kernels, and values of them.
+//! The types of generated kernels, and random values of them.
 
 use workloads::Rng;
 
@@ -56,7 +56,7 @@ impl Base {
         matches!(self, I8 | I16 | I32 | I64)
     }
 
-    /// The unsigned integer of the same size.
+    /// The unsigned integer of equal size.
     pub fn unsigned(self) -> Base {
         match self.bytes() {
             1 => U8,
@@ -66,7 +66,7 @@ impl Base {
         }
     }
 
-    /// The integer of half the size and the same sign, if there is one.
+    /// The integer of half the size and equal signedness, if there is one.
     pub fn half(self) -> Option<Base> {
         match self {
             I16 => Some(I8),
@@ -80,7 +80,7 @@ impl Base {
     }
 }
 
-/// A scalar or a vector of 2, 4, 8 or 16.
+/// A scalar, or a vector of 2, 4, 8 or 16 elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ty {
     pub base: Base,
@@ -109,7 +109,7 @@ impl Ty {
     }
 }
 
-/// The bytes of `count` random values of a scalar type, the kind of numbers that find mistakes.
+/// The bytes of `count` random values of a scalar type, with many edge cases.
 pub fn random_bytes(rng: &mut Rng, base: Base, count: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..count {
@@ -122,7 +122,7 @@ pub fn random_bytes(rng: &mut Rng, base: Base, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Any bits, small numbers, and the ends of the range.
+/// Random bits, small numbers, and the ends of the range.
 pub fn random_integer(rng: &mut Rng, base: Base) -> u64 {
     match rng.below(8) {
         0 => u64::from(rng.below(16)),
@@ -134,7 +134,7 @@ pub fn random_integer(rng: &mut Rng, base: Base) -> u64 {
     }
 }
 
-/// Moderate numbers that are floats of either size, zeros, infinities and NaN; no denormal ones.
+/// Moderate numbers that floats of either size can represent, zeros, infinities and NaN; no denormals.
 fn random_float(rng: &mut Rng) -> f64 {
     match rng.below(40) {
         0 => 0.0,

@@ -1,14 +1,14 @@
-//! Runs whole programs in cohesim and in `qemu-x86_64`, and compares what they write and how they end.
+//! Runs whole programs in cohesim and in `qemu-x86_64`, and compares their output and exit codes.
 //!
-//! The programs next to this file are compiled by the host's compilers, each in several ways, statically with its C
-//! library: start-up code, `printf`, `malloc`, `memcpy`, exceptions and unwinding all come along. QEMU is told to be a
-//! processor without AVX and FMA, so that the C library picks the same variants of its functions.
+//! The programs next to this file are compiled by the host's compilers, each in several ways, and linked statically
+//! with the C library. So start-up code, `printf`, `malloc`, `memcpy`, exceptions and unwinding are tested as well.
+//! QEMU models a processor without AVX and FMA, so that the C library picks the same variants of its functions.
 
 use crate::guests::Scratch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A source, its compiler, and what else is linked.
+/// A source, its compiler, and the libraries to link.
 const PROGRAMS: [(&str, &str, &[&str]); 4] =
     [("numbers.c", "gcc", &["-lm"]), ("memory.c", "gcc", &[]), ("integers.c", "gcc", &[]), ("objects.cpp", "g++", &[])];
 
@@ -49,7 +49,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 }
 
-/// The command, built.
+/// Builds `cohesim` and returns its path.
 pub fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     succeed(Command::new(cargo).args(["build", "--release", "--package", "cohesim"]).current_dir(root))?;

@@ -1,13 +1,13 @@
-//! One case of a target: everything it does follows from its seed.
+//! One case of a target, determined by its seed.
 
 use super::random::Random;
 use std::io::Write;
 
-/// How a case went that did not fail.
+/// Outcomes of a case that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Did {
     Ran,
-    /// The input was refused with an error, as bad input must be.
+    /// The input was rejected with an error, as bad input must be.
     Refused,
 }
 
@@ -15,21 +15,21 @@ pub enum Did {
 pub struct Target {
     pub name: &'static str,
     pub about: &'static str,
-    /// Of how many parts of the time it gets this many.
+    /// The target's relative share of the time.
     pub share: u32,
-    /// Cases of one worker process before it is started anew.
+    /// Number of cases that one worker process runs before a new one is started.
     pub chunk: u64,
-    /// Cases of `--quick`.
+    /// Number of cases with `--quick`.
     pub quick: u64,
-    /// Runs a case: `Err` says what was wrong.
+    /// Runs a case; `Err` describes the failure.
     pub run: fn(&mut Case) -> Result<Did, String>,
 }
 
-/// A case that runs.
+/// A case being run.
 pub struct Case {
     pub seed: u64,
     pub random: Random,
-    /// The steps to keep, when a failing case is made smaller.
+    /// Indices of the steps to keep, while a failing case is shrunk.
     keep: Option<Vec<usize>>,
     tell: bool,
 }
@@ -39,15 +39,15 @@ impl Case {
         Self { seed, random: Random::new(seed), keep, tell }
     }
 
-    /// The steps of this case: all that were generated, or those that are still needed to fail. Steps are whatever a case is made of
-    /// (changes, instructions, calls) and can be left out one by one.
+    /// The steps of this case: all that were generated or, while shrinking, those to keep. Steps are the parts of a
+    /// case (changes, instructions, calls) that can be left out one by one.
     pub fn steps<T>(&self, all: Vec<T>) -> Vec<T> {
         self.say("steps", &all.len().to_string());
         let is_kept = |number: &usize| self.keep.as_ref().is_none_or(|keep| keep.contains(number));
         all.into_iter().enumerate().filter(|(number, _)| is_kept(number)).map(|(_, step)| step).collect()
     }
 
-    /// Describes the case, for the report if it fails; said before the case runs, which may never come back.
+    /// Describes the case for the report. Must be called before the case runs, which may never return.
     pub fn note(&self, text: &str) {
         self.say("note", text);
     }
@@ -59,10 +59,10 @@ impl Case {
     }
 }
 
-/// One line to the supervisor.
+/// Sends one line to the supervisor.
 pub fn say(word: &str, text: &str) {
     let mut out = std::io::stdout().lock();
-    // A supervisor that has gone away needs no lines.
+    // If the supervisor has ended, the line is dropped.
     let _ = writeln!(out, "{word} {}", text.escape_default());
     let _ = out.flush();
 }

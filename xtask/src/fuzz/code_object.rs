@@ -1,4 +1,4 @@
-//! Damaged code objects: read, disassembled and launched, without time and on a machine.
+//! Damaged code objects: read, disassembled and launched, functionally and on a machine.
 
 use super::{
     case::{Case, Did, Target},
@@ -33,7 +33,7 @@ const OBJECTS: [&[u8]; 3] = [
     include_bytes!("../../../crates/gcn3/tests/objects/kernels.o"),
 ];
 
-/// Instructions that a wavefront of a damaged kernel may execute.
+/// Limit of instructions per wavefront of a damaged kernel.
 const LIMIT: u64 = 20_000;
 
 fn run(case: &mut Case) -> Result<Did, String> {
@@ -57,10 +57,10 @@ fn run(case: &mut Case) -> Result<Did, String> {
     Ok(Did::Ran)
 }
 
-/// Launches a kernel; only the simulator's own mistakes count.
+/// Launches a kernel; only failures of the simulator itself count.
 fn launch(object: &CodeObject, kernel: &Kernel, in_time: bool) -> Result<(), String> {
     let group = kernel.required_group.unwrap_or([64, 1, 1]);
-    // A grid of one or two groups: the work is in the kernel.
+    // A grid of one or two groups suffices.
     let items = group.iter().map(|n| u64::from(*n)).product::<u64>();
     if items > 4096 {
         return Ok(());
@@ -77,7 +77,7 @@ fn launch(object: &CodeObject, kernel: &Kernel, in_time: bool) -> Result<(), Str
 }
 
 fn compute(gpu: &mut Gpu, program: &Program, dispatch: &Dispatch) -> Result<(), String> {
-    // An error is an answer.
+    // An error is an acceptable result.
     let _ = gpu.launch(program, dispatch, Options { threads: 1, limit: Some(LIMIT) });
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! Program files that are damaged or made up: refused with an error, or run to some end, without time and on machines.
+//! Damaged or generated program files: each is rejected with an error, or runs to some end, functionally and on
+//! machines.
 //!
-//! A program that comes to an end by itself without time must end so on a machine, with the same output.
+//! A program that ends by itself in the functional run must end the same way on a machine, with the same output.
 
 use super::{
     case::{Case, Did, Target},
@@ -23,7 +24,7 @@ pub const TARGET: Target = Target {
     run,
 };
 
-/// A sound static program with many parts.
+/// A valid static program with many parts.
 const SOUND: &[u8] = include_bytes!("../../../crates/os/tests/guests/guests");
 
 fn run(case: &mut Case) -> Result<Did, String> {
@@ -35,7 +36,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     for (seed, kind) in damages {
         let mut random = mem::SplitMix64(seed);
         match kind {
-            // A field of a header, whole.
+            // Changes a whole header field.
             0 | 1 => field(&mut file, &mut random),
             _ => damage::damage_once(&mut file, &mut random),
         }
@@ -69,7 +70,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     }
 }
 
-/// Whether both came to the same end, if each came to one by itself.
+/// Checks that both runs ended equally, if both ended by themselves.
 pub fn compare(first: &Ended, second: &Ended) -> Result<(), String> {
     let by_itself = |ended: &Ended| matches!(ended.end, End::Exited { .. } | End::Killed { .. });
     if !by_itself(first) || !by_itself(second) {
@@ -88,7 +89,7 @@ pub fn compare(first: &Ended, second: &Ended) -> Result<(), String> {
     }
 }
 
-/// Sets a field of the file's header or of a program header to an extreme or a plausible number.
+/// Sets a field of the file header or of a program header to an extreme or a plausible number.
 fn field(file: &mut [u8], random: &mut mem::SplitMix64) {
     const HEADER: [(usize, usize); 9] = [(4, 1), (5, 1), (16, 2), (18, 2), (24, 8), (32, 8), (52, 2), (54, 2), (56, 2)];
     let (at, width) = match random.below(3) {
@@ -109,7 +110,8 @@ fn field(file: &mut [u8], random: &mut mem::SplitMix64) {
     }
 }
 
-/// A small program of a few segments in places of all kinds, with code of random bytes behind a few sound instructions.
+/// A small program with a few segments at various addresses; its code is a few valid instructions and then random
+/// bytes.
 fn generated(random: &mut Random) -> Vec<u8> {
     let mut code = Code::default();
     code.call(39, &[]);

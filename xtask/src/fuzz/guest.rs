@@ -1,4 +1,4 @@
-//! Runs a program inside this process: without time, or on a machine.
+//! Runs a program inside this process, functionally or on a machine.
 
 use engine::{Outcome, Time};
 use machine::{
@@ -25,11 +25,11 @@ pub struct Guest {
     pub mounts: Vec<Mount>,
     pub folder: &'static str,
     pub instructions: u64,
-    /// Simulated, on a machine.
+    /// Limit of simulated time, on a machine.
     pub time: Time,
 }
 
-/// How a run ended.
+/// The end of a run, and its output.
 pub struct Ended {
     pub end: End,
     pub out: Vec<u8>,
@@ -57,13 +57,13 @@ impl Guest {
     }
 }
 
-/// No compiler is started: that clang is fed nonsense is not what is tested.
+/// Settings without a compiler: clang itself is not under test.
 fn settings(policy: PolicyKind) -> Settings {
     let compiler = compiler::Settings { clang: "/no/compiler".into(), cache: None, ..compiler::Settings::default() };
     Settings { policy, compiler, kernel_limit: Some(100_000), ..Settings::default() }
 }
 
-/// Runs a program without time, and gives the process to look at.
+/// Runs a program functionally, and returns the process for inspection.
 pub fn functional(guest: &Guest) -> Result<(Ended, Process), StartError> {
     let out = Kept::default();
     let mut options = guest.options(&out);
@@ -73,14 +73,14 @@ pub fn functional(guest: &Guest) -> Result<(Ended, Process), StartError> {
     Ok((Ended { end, out: out.take() }, process))
 }
 
-/// Why a run on a machine brought nothing.
+/// Why a run on a machine gave no result.
 pub enum Failed {
     Refused(StartError),
-    /// The machine did something wrong.
+    /// The machine made an error.
     Wrong(String),
 }
 
-/// Runs a program on a machine, every read checked.
+/// Runs a program on a machine, with every read checked.
 pub fn on(machine: &Machine, guest: &Guest, threads: usize) -> Result<Ended, Failed> {
     let how = machine::Options { threads, check: true, until: Some(guest.time), ..Default::default() };
     let ended = in_time(machine, &how, guest)?;
@@ -90,12 +90,12 @@ pub fn on(machine: &Machine, guest: &Guest, threads: usize) -> Result<Ended, Fai
     }
 }
 
-/// Whether a machine that can't go on is to blame itself. A kernel that does something that kernels may not do stops it, too.
+/// Whether a stopped machine is itself at fault. A kernel with an illegal operation also stops the machine.
 fn is_machines_fault(report: &str) -> bool {
     ["no progress", "deadlock", "livelock", "right would be", "check failed"].iter().any(|word| report.contains(word))
 }
 
-/// The program runs on the machine's cores, or outside of it.
+/// Runs the program timed, on the machine's cores or on a host outside it.
 fn in_time(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<Ended, Failed> {
     let cores = machine.cpu.as_ref().map_or(4, |cpu| cpu.cores);
     let facts = DriverFacts::from(machine);
@@ -120,11 +120,11 @@ fn in_time(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<E
     Ok(Ended { end, out: out.take() })
 }
 
-/// What a program printed.
+/// A program's output.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
-/// A program that prints without end is not remembered without end.
+/// Maximum output kept of a program.
 const MOST_KEPT: usize = 4 << 20;
 
 impl Kept {

@@ -1,13 +1,13 @@
-//! Small static programs, made without a compiler: segments, and the few instructions that generated guests need.
+//! Small static programs, built without a compiler: segments, and the few instructions that generated guests need.
 
-/// A part of a program.
+/// A segment of a program.
 pub struct Segment {
-    /// The start of a page.
+    /// First address; must be page-aligned.
     pub address: u64,
     pub bytes: Vec<u8>,
-    /// Of which the rest is zero.
+    /// Size in memory; bytes beyond `bytes` are zero.
     pub size: u64,
-    /// Of ELF: 1 to execute, 2 to write, 4 to read.
+    /// ELF segment flags: 1 execute, 2 write, 4 read.
     pub flags: u32,
 }
 
@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 const HEADER: usize = 64;
 const SEGMENT: usize = 56;
 
-/// An executable for x86-64 Linux.
+/// An executable for x86-64 Linux with these segments.
 pub fn elf(entry: u64, segments: &[Segment]) -> Vec<u8> {
     let mut file = vec![0; (HEADER + SEGMENT * segments.len()).next_multiple_of(PAGE)];
     file[..8].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0]);
@@ -56,7 +56,7 @@ pub const RDI: Register = Register(7);
 /// The arguments of a system call.
 pub const ARGUMENTS: [Register; 6] = [RDI, RSI, RDX, Register(10), Register(8), Register(9)];
 
-/// Machine code as it grows.
+/// A buffer of machine code.
 #[derive(Default)]
 pub struct Code(pub Vec<u8>);
 
@@ -66,7 +66,7 @@ impl Code {
         self
     }
 
-    /// Where the next instruction lies, if the code begins at `base`.
+    /// Address of the next instruction, if the code begins at `base`.
     pub fn here(&self, base: u64) -> u64 {
         base + self.0.len() as u64
     }
@@ -100,7 +100,7 @@ impl Code {
         self.bytes(&[0x0f, 0x05])
     }
 
-    /// A system call with arguments that are known.
+    /// A system call with constant arguments.
     pub fn call(&mut self, number: u64, arguments: &[u64]) -> &mut Self {
         for (register, value) in ARGUMENTS.into_iter().zip(arguments) {
             self.set(register, *value);

@@ -1,4 +1,4 @@
-//! Generated kernels (those of `diff-kernels`) on a machine: memory must hold what it holds without time.
+//! Generated kernels (those of `diff-kernels`) on a machine: memory must end as in a functional run.
 
 use super::case::{Case, Did, Target};
 use crate::{
@@ -19,10 +19,10 @@ pub const TARGET: Target = Target {
     run,
 };
 
-/// No generated kernel comes near this many instructions of one wavefront.
+/// Instruction limit per wavefront, far above what a generated kernel needs.
 const LIMIT: u64 = 10_000_000;
 
-/// Machines without a CPU, all protocols.
+/// Machines without a CPU, covering all protocols.
 const MACHINES: [&str; 6] = ["skeleton", "skeleton", "mini-halcone", "mini-hmg", "mini-nmoesi", "mini-gtsc"];
 
 fn run(case: &mut Case) -> Result<Did, String> {

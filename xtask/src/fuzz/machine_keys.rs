@@ -1,8 +1,8 @@
-//! Machines with a few keys changed at random: each is refused with an error that names what is wrong, or works.
+//! Machines with a few randomly changed keys: each is rejected with an error that names what is wrong, or works.
 //!
-//! Keys and the words that may stand for them are asked of the loader itself, by its own errors: a new key is tried from the
-//! day it exists. A machine that is accepted runs the random tester with every read checked, now and then in two threads, which
-//! must give the same statistics, and now and then a small program.
+//! Keys and their permitted words are extracted from the loader's own errors, so a new key is tested as soon as it
+//! exists. An accepted machine runs the random tester with every read checked. Some cases also run with two threads,
+//! which must give equal statistics, and some run a small program.
 
 use super::{
     case::{Case, Did, Target},
@@ -27,7 +27,7 @@ pub const TARGET: Target = Target {
     run,
 };
 
-/// A key of a machine: `gpu.l2.ways`, its value, and words that it can be.
+/// A key of a machine such as `gpu.l2.ways`, its value, and the words that it permits.
 #[derive(Clone)]
 struct Key {
     path: String,
@@ -35,7 +35,7 @@ struct Key {
     words: Vec<String>,
 }
 
-/// A machine may be too small for a kernel, which depends on the kernel: then the run ends with the reason.
+/// Errors of a kernel that needs more resources than the machine has: not a failure.
 const TOO_SMALL: [&str; 2] = ["does not fit a compute unit", "for more lines of one vector access than it has"];
 
 fn run(case: &mut Case) -> Result<Did, String> {
@@ -47,7 +47,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
         let key = case.random.pick(&keys);
         sets.push(format!("{}={}", key.path, value(&key, &mut case.random)));
     }
-    // Few elements take less time to build; what surrounds the changed keys is short of everything now and then.
+    // Few elements are quicker to build; in some cases the other keys get minimal values.
     let mut around = if case.random.one_in(30) { Vec::new() } else { small(name) };
     if case.random.one_in(2) {
         let tight = tight(&keys, &mut case.random);
@@ -57,7 +57,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     let sets = case.steps(around);
     let options: String = sets.iter().map(|set| format!(" --set '{set}'")).collect();
     case.note(&format!("--system {name}{options}"));
-    // Changes without effect are let pass, or few cases would get further.
+    // Changes without effect are accepted, otherwise few cases would get further.
     let (machine, idle) = match Machine::examine(name, &sets) {
         Ok(examined) => examined,
         Err(error) => return refused(&sets, &error.to_string()),
@@ -83,7 +83,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     }
 }
 
-/// Whether an error says which key is wrong.
+/// Accepts an error only if it names a changed key.
 fn refused(sets: &[String], error: &str) -> Result<Did, String> {
     let path = |set: &String| set.split('=').next().unwrap_or_default().to_owned();
     let names = |path: String| {
@@ -106,7 +106,7 @@ fn accesses(case: &mut Case, machine: &Machine) -> Stress {
     Stress { operations: 2 * round * testers, seed: case.seed, lines, round, outstanding }
 }
 
-/// The statistics of a run that ended as it should.
+/// The statistics of a run that ended well.
 fn checked(machine: &Machine, accesses: Stress, threads: usize) -> Result<String, String> {
     let run = stress(machine, accesses, &Options { threads, check: true, ..Options::default() });
     match run.outcome {
@@ -115,7 +115,7 @@ fn checked(machine: &Machine, accesses: Stress, threads: usize) -> Result<String
     }
 }
 
-/// A small program on the machine: a kernel, and on cores host code, too.
+/// A small program on the machine: a kernel and, on cores, host code.
 fn program(machine: &Machine) -> Result<(), String> {
     let vecadd = workloads::find("vecadd").ok_or("vecadd is built in")?;
     if machine.cpu.is_some() || !machine.serves_rust_hosts() {
@@ -136,14 +136,14 @@ fn program(machine: &Machine) -> Result<(), String> {
     gpu.finish().map(|_| ()).map_err(|error| format!("vecadd: {error}"))
 }
 
-/// Makes a machine as small as it can be while it is still of its kind.
+/// Changes that make a machine as small as its kind permits.
 fn small(name: &str) -> Vec<String> {
     let wanted = ["gpu.arrays=2", "gpu.units_per_array=2", "cpu.cores=2", "system.slices=2", "system.channels=2"];
     let has = |set: &&&str| set.starts_with("gpu.") || name.starts_with("apu");
     fitting(name, wanted.iter().filter(has).map(|set| (*set).to_owned()).collect())
 }
 
-/// Those of some changes with which the machine is still accepted.
+/// The subset of changes with which the machine is still accepted.
 fn fitting(name: &str, mut sets: Vec<String>) -> Vec<String> {
     if Machine::examine(name, &sets).is_ok() {
         return sets;
@@ -155,7 +155,7 @@ fn fitting(name: &str, mut sets: Vec<String>) -> Vec<String> {
     sets
 }
 
-/// Short queues and few of everything, here and there.
+/// Random short queues and small counts.
 fn tight(keys: &[Key], random: &mut Random) -> Vec<String> {
     const FEW: [&str; 10] = [
         "mshrs",
@@ -179,7 +179,7 @@ fn tight(keys: &[Key], random: &mut Random) -> Vec<String> {
     sets
 }
 
-/// A value for a key: mostly of its kind, sometimes extreme, seldom of another kind.
+/// A value for a key: mostly of its kind, sometimes extreme, rarely of another kind.
 fn value(key: &Key, random: &mut Random) -> String {
     const WRONG: &[&str] =
         &["-1", "1.5", "true", "\"\"", "many", "[1]", "\"1 parsec\"", "{ a = 1 }", "0x10", "\"-5 ns\"", "1e9", "inf"];
@@ -199,7 +199,7 @@ fn value(key: &Key, random: &mut Random) -> String {
         Ok(number) => number,
         Err(_) => return random.pick(&["1", "0", "\"none\"", "\"direct\"", "64"]).to_owned(),
     };
-    // Most keys that count bytes or lines take powers of two only.
+    // Most keys that count bytes or lines accept only powers of two.
     if number.is_power_of_two() && number > 1 && random.one_in(3) {
         let power = 1_u64 << random.below(14);
         return if unit.is_empty() { power.to_string() } else { format!("{power} {unit}") };
@@ -238,7 +238,7 @@ fn other(unit: &str, random: &mut Random) -> String {
 
 static KNOWN: Mutex<BTreeMap<String, Vec<Key>>> = Mutex::new(BTreeMap::new());
 
-/// Every key of a machine, those that its file leaves out included.
+/// Every key of a machine, including those that its file omits.
 fn keys(name: &str) -> Vec<Key> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.entry(name.to_owned()).or_insert_with(|| ask_for_keys(name)).clone()

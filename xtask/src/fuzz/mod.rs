@@ -1,9 +1,9 @@
-//! Random inputs of every class that comes from outside: does the simulator answer each with a result or a clear error?
+//! Random inputs of every class that comes from outside: the simulator must answer each with a result or a clear error.
 //!
-//! A case follows from its target and its seed alone. Cases run one after another in worker processes (this program again),
-//! so that an abort, a stack overflow or a loop without end costs one case and is known by its seed: [`supervisor`] starts
-//! workers, watches their time and memory, makes a failing case smaller by leaving out steps, and prints the command that
-//! repeats it. [`case`] says what a target is; each target has a file.
+//! A case is determined by its target and its seed. Cases run one after another in worker processes (this program
+//! again), so that an abort, a stack overflow or an endless loop costs one case and is identified by its seed. The
+//! [`supervisor`] starts workers, limits their time and memory, shrinks a failing case by leaving out steps, and prints
+//! the command that repeats it. [`case`] defines targets; each target has a file.
 
 mod case;
 mod code_object;
@@ -50,10 +50,10 @@ const TARGETS: &[Target] = &[
     x86::TARGET,
 ];
 
-/// A case that takes longer hangs: of processor time, and (for one that waits) of yours.
+/// A case that exceeds one of these limits counts as hung: processor time, and wall time for a case that waits.
 const CPU_LIMIT: Duration = Duration::from_secs(30);
 const WALL_LIMIT: Duration = Duration::from_secs(240);
-/// What a case may use of memory.
+/// Memory limit of a case.
 const MEMORY_LIMIT: u64 = 2 << 30;
 
 fn find(name: &str) -> Result<&'static Target, String> {

@@ -1,4 +1,4 @@
-//! Random choices that are the same at every run of a seed.
+//! Random choices, reproducible from a seed.
 
 use workloads::Rng;
 
@@ -13,12 +13,12 @@ impl Random {
         self.0.u64()
     }
 
-    /// Below `limit`, which is not zero.
+    /// A number below `limit`, which must not be zero.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0.below(u32::try_from(limit).expect("choices are few")) as usize
     }
 
-    /// True once in so many times.
+    /// True with probability 1 / `times`.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -27,7 +27,7 @@ impl Random {
         from[self.below(from.len())].clone()
     }
 
-    /// Numbers at the edges of what fields can hold, small ones, and any.
+    /// A number at the limits of a field's range, a small one, or any.
     pub fn number(&mut self) -> u64 {
         match self.below(8) {
             0 => 0,

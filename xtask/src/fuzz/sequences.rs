@@ -1,4 +1,4 @@
-//! The generator of x86-64 instructions that `cargo xtask diff-x86` compares with the host: its files are the tests' own.
+//! The generator of x86-64 instruction sequences, shared with the tests of `cargo xtask diff-x86`.
 
 #[path = "../../../crates/x86/tests/native/generate.rs"]
 #[allow(dead_code, reason = "the comparison with the host needs more of it")]

@@ -1,4 +1,4 @@
-//! Starts workers, watches their time and memory, and reports what failed.
+//! Starts workers, limits their time and memory, and reports failures.
 
 use super::{CPU_LIMIT, MEMORY_LIMIT, TARGETS, WALL_LIMIT, case::Target, find, usage, worker::parse_keep};
 use crate::limited::cpu_time;
@@ -12,19 +12,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The most smaller cases to try of one that fails, and for how long.
+/// Limits for shrinking a failing case: number of smaller cases tried, and time.
 const SMALLER: usize = 60;
 const SMALLER_TIME: Duration = Duration::from_secs(90);
-/// Failures of one target after which it is left alone.
+/// Number of failures after which a target is no longer run.
 const ENOUGH: usize = 20;
-/// How often a worker is looked at.
+/// Interval at which a worker's time and memory are checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is to be done.
+/// The parameters of a fuzzing run.
 struct Plan {
     targets: Vec<&'static Target>,
     seed: u64,
-    /// Cases of each target; none: as many as there is time for.
+    /// Cases per target; `None`: as many as time allows.
     cases: Option<u64>,
     quick: bool,
     time: Option<Duration>,
@@ -32,11 +32,11 @@ struct Plan {
     keep: Option<String>,
 }
 
-/// How far a target has come.
+/// Progress of a target.
 #[derive(Default)]
 struct Tally {
     next: u64,
-    /// Cases that no worker has been given yet.
+    /// Cases not yet given to a worker.
     left: u64,
     ran: u64,
     refused: u64,
@@ -95,7 +95,7 @@ fn parse(arguments: &[String]) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// Gives a worker the next cases of the target that is furthest behind its share; false: there is nothing left to do.
+/// Gives a worker the next cases of the target that is furthest behind its share; returns false if no work is left.
 fn take_turn(plan: &Plan, tallies: &Mutex<Vec<Tally>>, start: Instant) -> bool {
     if plan.time.is_some_and(|time| start.elapsed() >= time) {
         return false;
@@ -109,7 +109,7 @@ fn take_turn(plan: &Plan, tallies: &Mutex<Vec<Tally>>, start: Instant) -> bool {
         let (first, count) = (tally.next, plan.targets[number].chunk.min(tally.left));
         tally.next += count;
         tally.left -= count;
-        // So that another worker does not choose the same target before this one is back.
+        // Charged in advance, so that another worker does not choose this target before this worker returns.
         tally.spent += LOOK;
         (number, first, count)
     };
@@ -134,7 +134,6 @@ fn take_turn(plan: &Plan, tallies: &Mutex<Vec<Tally>>, start: Instant) -> bool {
     true
 }
 
-/// A case that failed.
 struct Failure {
     seed: u64,
     /// `panic`, `hang`, ...
@@ -143,7 +142,7 @@ struct Failure {
     notes: Vec<String>,
 }
 
-/// What a worker did.
+/// The result of a worker.
 #[derive(Default)]
 struct Seen {
     ran: u64,
@@ -151,7 +150,7 @@ struct Seen {
     failure: Option<Failure>,
 }
 
-/// Runs a worker to its end, or to the end of its patience with one case.
+/// Runs a worker until it ends or one case exceeds its limits.
 fn watch(target: &Target, first: u64, count: u64, keep: Option<&str>) -> Seen {
     let mut seen = Seen::default();
     let mut case = Failure { seed: first, what: String::new(), steps: 0, notes: Vec::new() };
@@ -193,7 +192,7 @@ fn watch(target: &Target, first: u64, count: u64, keep: Option<&str>) -> Seen {
             _ => {}
         }
     };
-    // It may have ended by itself.
+    // The worker may already have ended.
     let _ = worker.kill();
     let status = worker.wait();
     let errors = errors.join().unwrap_or_default();
@@ -210,7 +209,7 @@ fn watch(target: &Target, first: u64, count: u64, keep: Option<&str>) -> Seen {
     seen
 }
 
-/// A worker, which can't take more address space than any sound case needs.
+/// Starts a worker with an address space limit that every sound case fits in.
 fn start(target: &Target, first: u64, count: u64, keep: Option<&str>) -> Result<Child, String> {
     let own = std::env::current_exe().map_err(|error| format!("this program can't be found: {error}"))?;
     let mut command = Command::new("sh");
@@ -220,7 +219,7 @@ fn start(target: &Target, first: u64, count: u64, keep: Option<&str>) -> Result<
     command.spawn().map_err(|error| format!("a worker can't be started: {error}"))
 }
 
-/// The lines of a worker's output as they come, and what it says of errors in the end.
+/// The lines of a worker's standard output as they arrive, and its standard error at the end.
 fn read(worker: &mut Child) -> (mpsc::Receiver<String>, thread::JoinHandle<String>) {
     let (out, err) = (worker.stdout.take(), worker.stderr.take());
     let (send, lines) = mpsc::channel();
@@ -230,7 +229,7 @@ fn read(worker: &mut Child) -> (mpsc::Receiver<String>, thread::JoinHandle<Strin
     });
     let errors = thread::spawn(move || {
         let mut text = Vec::new();
-        // Its end is enough: a case may fill pages.
+        // At most 1 MiB is read: a case may print many pages.
         if let Some(err) = err {
             let _ = err.take(1 << 20).read_to_end(&mut text);
         }
@@ -239,13 +238,13 @@ fn read(worker: &mut Child) -> (mpsc::Receiver<String>, thread::JoinHandle<Strin
     (lines, errors)
 }
 
-/// Memory that a process has touched, in bytes.
+/// Resident memory of a process, in bytes.
 fn memory(process: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
     4096 * text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0)
 }
 
-/// What a worker escaped to put it on one line.
+/// Reverses the escaping that put a worker's text on one line.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text.chars();
@@ -260,7 +259,7 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// Leaves steps out as long as the case still fails, then says how and how to repeat it.
+/// Shrinks a failing case, and reports how it fails and how to repeat it.
 fn report(target: &Target, failure: &Failure, make_smaller: bool) -> String {
     let Failure { seed, what, steps, notes } = failure;
     let mut text = format!("\n{} seed {seed} failed: {what}\n", target.name);
@@ -285,7 +284,7 @@ fn spell(keep: &[usize]) -> String {
     if keep.is_empty() { "none".to_owned() } else { numbers.join(",") }
 }
 
-/// The fewest steps found that still fail, and how they do.
+/// The fewest steps found that still fail, and the failure.
 fn smallest(target: &Target, failure: &Failure) -> Option<(Vec<usize>, Failure)> {
     let mut keep: Vec<usize> = (0..failure.steps).collect();
     let mut found = None;

@@ -1,7 +1,7 @@
-//! Sequences of system calls with arguments of all kinds, from a program made up of them.
+//! A generated program that makes random system calls with arguments of all kinds.
 //!
-//! The program is shown a folder. Beside that folder lies a file which it must not read, change or replace, whatever paths, links and
-//! descriptors it tries: that is looked at after each case.
+//! The program has access to one folder. Beside that folder lies a file that it must not read, change or replace,
+//! whatever paths, links and descriptors it tries; that is checked after each case.
 
 use super::{
     case::{Case, Did, Target},
@@ -31,13 +31,13 @@ pub const TARGET: Target = Target {
 const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x1000_0000;
 const DATA_SIZE: u64 = 0x2_0000;
-/// What calls returned: a word each.
+/// Results of the calls, one word each.
 const RESULTS: u64 = DATA;
 const PATHS: u64 = DATA + 0x2000;
 const STRUCTURES: u64 = DATA + 0x4000;
-/// For what calls write.
+/// Buffers that calls write to.
 const BUFFERS: u64 = DATA + 0x8000;
-/// What a path takes at most.
+/// Maximum size of a path.
 const PATH: u64 = 256;
 
 const SECRET: &[u8] = b"canary-31415926535897932384626433";
@@ -171,13 +171,13 @@ const CALLS: &[(u64, &str)] = &[
 #[derive(Clone, Copy, Debug)]
 enum Argument {
     Value(u64),
-    /// What an earlier call returned.
+    /// The result of an earlier call.
     Result(usize),
 }
 
 #[derive(Clone, Debug)]
 struct Call {
-    /// Its place among all calls of the case.
+    /// Index among all calls of the case.
     place: usize,
     number: u64,
     arguments: Vec<Argument>,
@@ -219,7 +219,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
         leaks("what it printed", &ended.out)?;
         let mut memory = vec![0; DATA_SIZE as usize];
         for (page, bytes) in memory.chunks_mut(4096).enumerate() {
-            // It may have unmapped some of it.
+            // The program may have unmapped some of it.
             let _ = process.space.read(VirtAddr(DATA + 4096 * page as u64), bytes);
         }
         leaks("its memory", &memory)?;
@@ -235,13 +235,13 @@ fn run(case: &mut Case) -> Result<Did, String> {
     Ok(Did::Ran)
 }
 
-/// What must not be there.
+/// Fails if the secret occurs in these bytes.
 fn leaks(place: &str, bytes: &[u8]) -> Result<(), String> {
     let found = bytes.windows(SECRET.len()).any(|window| window == SECRET);
     if found { Err(format!("{place} holds a file from outside the shown folder")) } else { Ok(()) }
 }
 
-/// Looks for the secret in every file of the shown folder.
+/// Searches every file of the accessible folder for the secret.
 fn search(folder: &Path) -> Result<(), String> {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let kind = entry.file_type().map_err(|error| error.to_string())?;
@@ -271,7 +271,7 @@ fn name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Everything about the folder outside: names, contents, times of change.
+/// The state of the folder outside: names, contents, modification times.
 type State = Vec<(String, Vec<u8>, [i64; 4])>;
 
 fn state(outside: &Path) -> io::Result<State> {
@@ -297,7 +297,7 @@ fn state(outside: &Path) -> io::Result<State> {
     Ok(state)
 }
 
-/// Names for files inside, outside, and of no file.
+/// Paths of files inside and outside the folder, and of no file.
 fn paths(outside: &Path, shown: &Path) -> Vec<Vec<u8>> {
     let beside = |path: &str| format!("/w/{path}{}/secret", name(outside));
     let mut paths: Vec<String> = [
@@ -355,12 +355,12 @@ fn call(place: usize, paths: usize, random: &mut Random) -> Call {
         0 => (random.below(470) as u64, "nnnnnn"),
         _ => random.pick(CALLS),
     };
-    // What waits for ever, ends the program or takes its memory away comes seldom.
+    // Calls that block forever, end the program or free its memory are rare.
     let seldom = [11, 34, 60, 130, 231];
     let number = if seldom.contains(&number) && !random.one_in(16) { 39 } else { number };
     let mut arguments: Vec<Argument> = kinds.chars().map(|kind| argument(kind, place, paths, random)).collect();
     if number == 56 && random.one_in(2) {
-        // A thread, as pthread_create makes it; it goes on with the calls that follow.
+        // A thread as pthread_create makes it; it continues with the calls that follow.
         let values = [0x3d_0f00, BUFFERS + 0x2000, BUFFERS + 0x100, BUFFERS + 0x200, BUFFERS + 0x300];
         arguments = values.map(Argument::Value).to_vec();
     }
@@ -388,7 +388,7 @@ fn argument(kind: char, place: usize, paths: usize, random: &mut Random) -> Argu
     })
 }
 
-/// The program: each call with its arguments, one after another.
+/// The program: the calls with their arguments, one after another.
 fn program(calls: &[Call], paths: &[Vec<u8>], seed: u64) -> Vec<u8> {
     let mut code = Code::default();
     for call in calls {
@@ -401,7 +401,7 @@ fn program(calls: &[Call], paths: &[Vec<u8>], seed: u64) -> Vec<u8> {
         code.set(RAX, call.number).syscall().store(RESULTS + 8 * call.place as u64);
     }
     code.exit();
-    // A handler of signals, and the way back from it.
+    // A signal handler, and its return.
     let handler = code.here(CODE);
     code.bytes(&[0xc3]);
     let restorer = code.here(CODE);
@@ -417,7 +417,7 @@ fn program(calls: &[Call], paths: &[Vec<u8>], seed: u64) -> Vec<u8> {
     )
 }
 
-/// Paths, structures that calls take, and numbers in between.
+/// Paths and structures that calls take, with random numbers between them.
 fn data(paths: &[Vec<u8>], handler: u64, restorer: u64, random: &mut Random) -> Vec<u8> {
     let mut data = vec![0; DATA_SIZE as usize];
     let mut put = |address: u64, bytes: &[u8]| {
@@ -425,7 +425,7 @@ fn data(paths: &[Vec<u8>], handler: u64, restorer: u64, random: &mut Random) -> 
         data[at..at + bytes.len()].copy_from_slice(bytes);
     };
     let mut order: Vec<usize> = (0..paths.len()).collect();
-    // Thirty-two of them, others in each case.
+    // 32 paths, a different selection in each case.
     for place in 0..order.len() {
         order.swap(place, random.below(paths.len()));
     }
@@ -434,7 +434,7 @@ fn data(paths: &[Vec<u8>], handler: u64, restorer: u64, random: &mut Random) -> 
     }
     for number in 0..24 {
         let words: [u64; 8] = match number % 8 {
-            // sigaction; timespec and itimerspec; iovec; pollfd; a set of signals; clone_args and open_how; any; argv.
+            // sigaction; timespec and itimerspec; iovec; pollfd; a signal set; clone_args and open_how; random; argv.
             0 => [random.pick(&[handler, 0, 1]), 0x0400_0000 | random.bits() & 0x4800_0004, restorer, 0, 0, 0, 0, 0],
             1 => [0, random.below(100_000) as u64, 0, random.below(1_000_000) as u64, 0, 1, 0, 1],
             2 => [BUFFERS, random.below(64) as u64, BUFFERS + 0x1000, 16, PATHS, 4, random.number(), random.number()],
@@ -474,7 +474,7 @@ mod tests {
             let guest = Guest { instructions: 200_000, ..Guest::new(program(&calls, &paths, seed)) };
             let (ended, mut process) = guest::functional(&guest).expect("it is a program");
             let mut results = vec![0; 8 * COUNT];
-            // A program may have unmapped what it noted there.
+            // The program may have unmapped its results.
             if process.space.read(VirtAddr(RESULTS), &mut results).is_ok() {
                 let results = results.as_chunks::<8>().0.iter().map(|result| i64::from_le_bytes(*result));
                 let before = made;

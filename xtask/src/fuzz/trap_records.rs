@@ -1,8 +1,9 @@
-//! Calls of OpenCL as records at the border between library and driver (`sdk/abi.h`), with arguments of all kinds.
+//! OpenCL calls as records at the interface between library and driver (`sdk/abi.h`), with arguments of all kinds.
 //!
-//! A program begins with the calls of a sound one, from a context to a kernel that has run. Other calls come in between and after them,
-//! with handles of every kind, alive or not, pointers, sizes and lists that are right, nearly right and wrong; some arguments of the sound
-//! calls are changed, too. Nothing that the driver asks of the library is done. It must answer all of them.
+//! A program begins with the calls of a valid one, from creating a context to running a kernel. Other calls are
+//! inserted between and after them, with handles of every kind (live or not), and pointers, sizes and lists that are
+//! right, nearly right or wrong. Some arguments of the valid calls are changed as well. The program ignores what the
+//! driver asks the library to do. The driver must answer every call.
 
 use super::{
     case::{Case, Did, Target},
@@ -32,7 +33,7 @@ const RESULT: u64 = 16;
 const ARGUMENT: u64 = 24;
 const LISTS: u64 = DATA + 0x1_0000;
 const OBJECT: u64 = DATA + 0x2_0000;
-/// For what calls write.
+/// Buffers that calls write to.
 const OUT: u64 = DATA + 0x4_0000;
 
 /// The system call, and the version of the interface.
@@ -160,14 +161,14 @@ const FUNCTIONS: [&str; 114] = [
     "QKnlo",
 ];
 
-/// The kinds of handles by their numbers in handles, and how many of each the sound calls make.
+/// The letter of each kind of handle; the index is the kind's number.
 const HANDLES: &str = "PDCQMSGKE";
 
 fn handle(kind: usize, number: u64) -> u64 {
     0x0c10_0000_0000_0000 + ((kind as u64) << 36) + 16 * number
 }
 
-/// The places of lists and texts in memory.
+/// Addresses of lists and texts in memory.
 const DEVICES: u64 = LISTS;
 const LENGTHS: u64 = LISTS + 0x40;
 const BINARIES: u64 = LISTS + 0x80;
@@ -183,18 +184,18 @@ const FUNCTION: u64 = CODE;
 #[derive(Clone, Copy, Debug)]
 enum Argument {
     Value(u64),
-    /// What an earlier record's call returned.
+    /// The result of an earlier record's call.
     Result(usize),
 }
 
 #[derive(Clone, Debug)]
 struct Record {
-    /// Its place among all records of the case.
+    /// Index among all records of the case.
     place: usize,
     function: u64,
     token: u64,
     arguments: Vec<Argument>,
-    /// How often the driver is asked again when the call is not over.
+    /// How often an unfinished call is repeated.
     again: u64,
 }
 
@@ -257,7 +258,7 @@ fn sound() -> Vec<(u64, Vec<u64>)> {
         (11, vec![0, 1, DEVICES, 0, 0, OUT]),
         (17, vec![context, device, 0, OUT]),
     ];
-    // Three buffers, the first with what the host gives; a shared allocation; an event of the user's.
+    // Three buffers, the first initialised by the host; a shared allocation; a user event.
     calls.extend([(21, vec![context, 0x24, 4096, OUT + 0x1000, OUT]), (21, vec![context, 1, 4096, 0, OUT])]);
     calls.extend([(21, vec![context, 1, 8192, 0, OUT]), (34, vec![context, 1, 4096, 0]), (68, vec![context, OUT])]);
     calls.extend([
@@ -277,7 +278,7 @@ fn sound() -> Vec<(u64, Vec<u64>)> {
     calls
 }
 
-/// A call of any function.
+/// A random call of any function.
 fn any(place: usize, random: &mut Random) -> Record {
     let function = match random.below(40) {
         0 => random.number(),
@@ -327,7 +328,7 @@ fn argument(kind: char, place: usize, random: &mut Random) -> Argument {
     })
 }
 
-/// The program: every record in its turn.
+/// The program: all records in order.
 fn program(calls: &[Record], random: &mut Random) -> Vec<u8> {
     let mut code = Code::default();
     for record in calls {

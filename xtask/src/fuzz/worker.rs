@@ -1,4 +1,4 @@
-//! A worker: runs cases of one target, seed after seed, and tells the supervisor of each before and after.
+//! A worker: runs cases of one target, seed by seed, and reports to the supervisor before and after each.
 
 use super::{
     case::{Case, Did, say},
@@ -6,7 +6,7 @@ use super::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// `fuzz-worker TARGET FIRST COUNT [KEEP]`: ends with the first case that fails.
+/// `fuzz-worker TARGET FIRST COUNT [KEEP]`: ends at the first case that fails.
 pub fn run(arguments: &[String]) -> Result<String, String> {
     let [name, first, count, keep @ ..] = arguments else { return Err("fuzz-worker is started by fuzz".to_owned()) };
     let target = find(name)?;
@@ -24,7 +24,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
                 say("failed", &error);
                 break;
             }
-            // What the panic said is on standard error.
+            // The panic's message is on standard error.
             Err(_) => {
                 say("failed", "it panicked");
                 break;
@@ -35,7 +35,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     Ok(String::new())
 }
 
-/// The numbers of the steps to keep.
+/// Parses the indices of the steps to keep.
 pub fn parse_keep(text: &str) -> Result<Vec<usize>, String> {
     if text == "none" {
         return Ok(Vec::new());

@@ -1,8 +1,8 @@
-//! Generated instructions on a core in time: registers, flags, memory and faults must be those of a run without time.
+//! Generated instructions on a timed core: registers, flags, memory and faults must equal those of a functional run.
 //!
-//! A program runs some sequences one after another. Before each it writes the sequence's code to one page, over that of the last, and
-//! its scratch bytes; behind each it prints registers, flags, x87 and SSE state and scratch bytes. A handler of signals does that after a
-//! fault.
+//! A program runs some sequences one after another. Before each, it writes the sequence's code to one page, over that
+//! of the last, and its scratch bytes. After each, it prints registers, flags, x87 and SSE state and scratch bytes.
+//! After a fault, a signal handler does that.
 
 use super::{
     case::{Case, Did, Target},
@@ -31,20 +31,20 @@ pub const TARGET: Target = Target {
     run,
 };
 
-/// Where the program's own code lies, its data, and its stacks.
+/// Addresses of the program's own code and data.
 const STUBS: u64 = 0x40_0000;
 const DATA: u64 = 0x2000_0000;
-/// Where a sequence's registers go, and its x87 and SSE state.
+/// Addresses where a sequence's registers, and its x87 and SSE state, are saved.
 const SAVED: u64 = 0x3000_0000;
 const SAVED_FX: u64 = SAVED + 256;
 const SAVED_BYTES: u64 = 256 + 512;
-/// Which part of the program comes next.
+/// Address of the next part of the program.
 const NEXT: u64 = SAVED + 0x800;
 const STACK: u64 = SAVED + 0x8000;
 const SIGNAL_STACK: u64 = SAVED + 0x8000;
 const ACTION: u64 = SAVED + 0x900;
 
-/// The signals that faults become: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV.
+/// Signals caused by faults: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV.
 const SIGNALS: [u64; 5] = [4, 5, 7, 8, 11];
 
 struct Sequence {
@@ -90,14 +90,14 @@ fn run(case: &mut Case) -> Result<Did, String> {
     }
 }
 
-/// Whether an instruction may lock bytes of two lines, which programs may do without time and not on cores.
+/// Whether an instruction may lock bytes of two lines. Functional runs support that, cores do not.
 fn may_cross_lines(step: &Step) -> bool {
     let instruction = &step.instruction;
     let in_memory = (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == OpKind::Memory);
     if !in_memory || !instruction.has_lock_prefix() && instruction.mnemonic() != Mnemonic::Xchg {
         return false;
     }
-    // The number of a bit in a register may lie far from the address.
+    // A bit number in a register may address a byte far from the operand's address.
     let of_bits = matches!(instruction.mnemonic(), Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc);
     if of_bits && instruction.op_kind(1) == OpKind::Register {
         return true;
@@ -112,7 +112,7 @@ fn may_cross_lines(step: &Step) -> bool {
     instruction.memory_index() != IcedRegister::None || address % 64 + instruction.memory_size().size() as u64 > 64
 }
 
-/// A core that is sometimes short of everything, and whose order of accesses is shaken.
+/// A core with random small resources and random delays of its accesses.
 fn core(random: &mut Random) -> Vec<String> {
     let mut sets = vec!["cpu.cores=1".to_owned(), "gpu.arrays=1".to_owned(), "gpu.units_per_array=1".to_owned()];
     let keys: [(&str, &[&str]); 9] = [
@@ -136,7 +136,7 @@ fn core(random: &mut Random) -> Vec<String> {
 
 fn program(sequences: &[Sequence]) -> Vec<u8> {
     let (mut stubs, mut data) = (Code::default(), Vec::new());
-    // A table of what jumps go through: the sequence, at [EXIT_POINTER + 8].
+    // The jump table: the sequence's address, at [EXIT_POINTER + 8].
     stubs.set(RAX, CODE).store(EXIT_POINTER + 8);
     stubs.call(131, &[ACTION + 64, 0]);
     for signal in SIGNALS {
@@ -172,7 +172,7 @@ fn program(sequences: &[Sequence]) -> Vec<u8> {
     )
 }
 
-/// Sets everything as the sequence wants it, runs it, and prints what it left.
+/// Sets up a sequence's initial state, runs the sequence, and prints its final state.
 fn enter(stubs: &mut Code, data: &mut Vec<u8>, sequence: &Sequence) {
     let State { gprs, flags, fx, scratch } = &sequence.start;
     let mut place = |bytes: &[u8]| {
@@ -187,7 +187,7 @@ fn enter(stubs: &mut Code, data: &mut Vec<u8>, sequence: &Sequence) {
     stubs.copy(SCRATCH, bytes, SCRATCH_BYTES as u64 / 8);
     stubs.copy(CODE, code, (sequence.code.len() as u64).div_ceil(8));
     stubs.set(RAX, fx).bytes(&[0x48, 0x0f, 0xae, 0x08]);
-    // The places behind the sequence are known when its stub has been written: two numbers are filled in later.
+    // The addresses after the sequence are known only after its stub has been written: two numbers are filled in later.
     stubs.set(RAX, 0).store(EXIT_POINTER);
     let exit_at = stubs.0.len() - 10 - 8;
     stubs.set(RAX, 0).store(NEXT);
@@ -218,7 +218,7 @@ fn save(stubs: &mut Code) {
     stubs.set(RAX, SAVED_FX).bytes(&[0x48, 0x0f, 0xae, 0x00]);
 }
 
-/// The handler of signals: prints the registers at the fault, and goes on behind the sequence.
+/// The signal handler: prints the registers at the fault, and continues after the sequence.
 fn handle(stubs: &mut Code) {
     // push rdx; the registers are 23 words from byte 40 of the context.
     stubs.bytes(&[0x52, 0x48, 0x8d, 0x72, 40]).set(RDI, 1).set(RDX, 8 * 23).set(RAX, 1).syscall();

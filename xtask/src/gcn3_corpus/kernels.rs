@@ -6,7 +6,7 @@ use super::{Put, llvm};
 
 const DEVICE_LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";
 
-/// Makes `name.txt` for every `name.cl` of the folder; answers with the number of instructions.
+/// Generates `name.txt` for every `name.cl` in the folder; returns the number of instructions.
 ///
 /// The first line of a source may give options for clang after `// options:`.
 pub fn run(folder: &Path, put: Put) -> Result<usize, String> {
@@ -42,7 +42,7 @@ fn disassembly(source: &Path) -> Result<String, String> {
     let listing = listing?;
     removed?;
 
-    // A line reads `text // address: words <target>`.
+    // A line has the form `text // address: words <target>`.
     let mut out = String::new();
     for line in listing.lines() {
         let Some((text, comment)) = line.split_once("//") else { continue };

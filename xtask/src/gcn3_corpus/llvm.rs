@@ -1,4 +1,4 @@
-//! Running LLVM's tools.
+//! Runs LLVM's tools.
 
 use std::{
     ffi::OsStr,
@@ -6,11 +6,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Words that stand between candidates, so that their texts can be told apart: `s_nop 0x1234`.
+/// A marker between candidates, so that their texts can be separated: `s_nop 0x1234`.
 const MARK: &str = "[0x34 0x12 0x80 0xbf]";
 const MARK_TEXT: &str = "s_nop 0x1234";
 
-/// The text of each candidate, or none where `llvm-mc` does not read it as exactly one instruction.
+/// The text of each candidate; `None` if `llvm-mc` does not read it as exactly one instruction.
 pub fn disassemble(candidates: &[&[u32]]) -> Result<Vec<Option<String>>, String> {
     let mut texts = Vec::new();
     for chunk in candidates.chunks(4000) {
@@ -26,11 +26,11 @@ fn disassemble_chunk(candidates: &[&[u32]]) -> Result<Vec<Option<String>>, Strin
             words.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:#04x}")).collect();
         input += &format!("[{}]\n{MARK}\n", bytes.join(" "));
     }
-    // The tool fails when there is a word it refuses, which is no failure here.
+    // The tool fails if it rejects any word, which is no failure here.
     let arguments = ["--disassemble", "-triple=amdgcn", "-mcpu=gfx803"].map(OsStr::new);
     let Output { out, complaints, .. } = run("llvm-mc-19", arguments, input.as_bytes())?;
 
-    // Complaints name the line; candidate n stands in line 2n + 1.
+    // Error messages name the line; candidate n is on line 2n + 1.
     let refused: Vec<usize> = complaints
         .lines()
         .filter_map(|line| line.strip_prefix("<stdin>:")?.split(':').next()?.parse().ok())
@@ -53,7 +53,7 @@ fn disassemble_chunk(candidates: &[&[u32]]) -> Result<Vec<Option<String>>, Strin
     Ok(texts)
 }
 
-/// The words each text assembles to, or none where `llvm-mc` refuses it.
+/// The words that each text assembles to; `None` if `llvm-mc` rejects it.
 pub fn assemble(texts: &[&str]) -> Result<Vec<Option<Vec<u32>>>, String> {
     let input: String = texts.iter().map(|text| format!("{text}\n{MARK_TEXT}\n")).collect();
     let arguments = ["-show-encoding", "-triple=amdgcn", "-mcpu=gfx803"].map(OsStr::new);
@@ -61,7 +61,7 @@ pub fn assemble(texts: &[&str]) -> Result<Vec<Option<Vec<u32>>>, String> {
     let mut assembled = Vec::new();
     let mut last = None;
     for line in out.lines() {
-        // A line reads `text ; encoding: [0x01,0x02,0x03,0x04]`.
+        // A line has the form `text ; encoding: [0x01,0x02,0x03,0x04]`.
         let Some((text, encoding)) = line.split_once("; encoding: [") else { continue };
         if text.trim() == MARK_TEXT {
             assembled.push(last.take());
@@ -81,19 +81,19 @@ pub fn assemble(texts: &[&str]) -> Result<Vec<Option<Vec<u32>>>, String> {
     Ok(assembled)
 }
 
-/// Single spaces, as the tests compare them.
+/// The text with single spaces, as tests compare it.
 pub fn spaces_squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What a tool left behind.
+/// The output of a tool.
 pub struct Output {
     pub out: String,
     pub complaints: String,
     pub success: bool,
 }
 
-/// Runs a tool on `input`, to its end.
+/// Runs a tool on `input` to its end.
 pub fn run<'a>(tool: &str, arguments: impl IntoIterator<Item = &'a OsStr>, input: &[u8]) -> Result<Output, String> {
     let missing = |e| format!("{tool}: {e} (Debian's packages llvm-19 and clang-19 bring it)");
     let mut child = Command::new(tool)
@@ -105,7 +105,7 @@ pub fn run<'a>(tool: &str, arguments: impl IntoIterator<Item = &'a OsStr>, input
         .map_err(missing)?;
     let mut stdin = child.stdin.take().expect("the pipe was asked for");
     let output = std::thread::scope(|scope| {
-        // A tool that ends early closes the pipe; its exit status says what happened.
+        // A tool that ends early closes the pipe; its exit status says why.
         scope.spawn(move || stdin.write_all(input).ok());
         child.wait_with_output()
     })
@@ -117,7 +117,7 @@ pub fn run<'a>(tool: &str, arguments: impl IntoIterator<Item = &'a OsStr>, input
     })
 }
 
-/// As [`run`], for a tool that must succeed; answers with what it wrote.
+/// Variant of [`run`] for a tool that must succeed; returns its standard output.
 pub fn run_well<'a>(tool: &str, arguments: impl IntoIterator<Item = &'a OsStr>) -> Result<String, String> {
     let Output { out, complaints, success } = run(tool, arguments, &[])?;
     if success { Ok(out) } else { Err(format!("{tool} failed:\n{complaints}")) }

@@ -1,16 +1,16 @@
-//! Candidates for the corpus: machine words put together field by field, encoding by encoding.
+//! Candidates for the corpus: machine words assembled field by field, for each encoding.
 //!
-//! Which fields an opcode uses is LLVM's business: it refuses words whose unused fields are not zero, so every opcode
-//! is tried with several subsets of its fields filled.
+//! LLVM decides which fields an opcode uses: it rejects words whose unused fields are not zero. So every opcode is
+//! tried with several subsets of its fields filled.
 
 use super::KEEP;
 use mem::SplitMix64;
 
-/// Candidates of which the first `keep` that LLVM reads go into the corpus.
+/// Candidates of which the first `keep` that LLVM accepts go into the corpus.
 pub struct Group {
     pub candidates: Vec<Vec<u32>>,
     pub keep: usize,
-    /// Whether the words must be those that LLVM would choose for their text.
+    /// Whether the words must be the encoding that LLVM chooses for their text.
     pub canonical: bool,
 }
 
@@ -30,7 +30,7 @@ pub fn groups() -> Vec<Group> {
     groups
 }
 
-/// The corpus must come out the same every time.
+/// Random numbers with a fixed seed, so that the corpus is always the same.
 struct Random(SplitMix64);
 
 impl Random {
@@ -54,19 +54,19 @@ impl Random {
         self.pick(&[0, 1, 2, 63, 128, 200, 252])
     }
 
-    /// A scalar register that any operand can start at: a multiple of four, or a special pair.
+    /// A scalar register at which any operand can start: a multiple of four, or a special pair.
     fn sgpr(&mut self) -> u32 {
         self.pick(&[0, 4, 8, 20, 84, 96, 4, 8, 102, 104, 106, 112, 116])
     }
 
-    /// A source field of eight bits.
+    /// An 8-bit source field.
     fn scalar_source(&mut self) -> u32 {
         self.pick(&[
             0, 2, 4, 50, 98, 102, 104, 106, 108, 110, 112, 122, 124, 126, 128, 129, 192, 193, 208, 240, 243, 248,
         ])
     }
 
-    /// A source field of nine bits.
+    /// A 9-bit source field.
     fn source(&mut self) -> u32 {
         if self.bits(1) == 0 { 256 + self.vgpr() } else { self.scalar_source() }
     }
@@ -80,7 +80,7 @@ const LITERAL: u32 = 255;
 const SDWA: u32 = 249;
 const DPP: u32 = 250;
 
-/// A group for each opcode number below `opcodes`, of words made by `word`.
+/// A group for each opcode below `opcodes`, with words made by `word`.
 fn each(
     groups: &mut Vec<Group>,
     opcodes: u32,
@@ -95,13 +95,13 @@ fn each(
 }
 
 fn scalar(r: &mut Random, groups: &mut Vec<Group>) {
-    // The last tries have a literal; without a second word LLVM would refuse it.
+    // The last tries have a literal, which needs a second word.
     let with_literal = |r: &mut Random, word: u32, n: usize| match n {
         0..8 => vec![word],
         _ => vec![word & !0xff | LITERAL, r.literal()],
     };
     each(groups, 96, 10, r, |r, op, n| {
-        let destination = if n % 4 == 3 { 0 } else { r.sgpr() }; // some have none
+        let destination = if n % 4 == 3 { 0 } else { r.sgpr() }; // some opcodes have none
         let word = 0x8000_0000 | op << 23 | destination << 16 | r.scalar_source() << 8 | r.scalar_source();
         with_literal(r, word, n)
     });
@@ -111,8 +111,8 @@ fn scalar(r: &mut Random, groups: &mut Vec<Group>) {
         if n % 2 == 0 { vec![word] } else { vec![word, r.literal()] }
     });
     each(groups, 256, 10, r, |r, op, n| {
-        let destination = if n % 4 == 3 { 0 } else { r.sgpr() }; // some have none
-        // Some have no source, some need a register.
+        let destination = if n % 4 == 3 { 0 } else { r.sgpr() }; // some opcodes have none
+        // Some opcodes have no source, some need a register.
         let source = match n {
             0 | 1 => 0,
             3 => 4,
@@ -146,11 +146,11 @@ fn scalar_memory(r: &mut Random, groups: &mut Vec<Group>) {
     });
 }
 
-/// Makes an instruction of an opcode number, but for its source field.
+/// Builds an instruction of an opcode without its source field.
 type Head<'a> = &'a dyn Fn(&mut Random, u32) -> u32;
 
 fn short_vector(r: &mut Random, groups: &mut Vec<Group>) {
-    // What comes before the source field, by encoding.
+    // The fields before the source field, by encoding.
     let vop2 = |r: &mut Random, op: u32| op << 25 | r.vgpr() << 17 | r.vgpr() << 9;
     let vop1 = |r: &mut Random, op: u32| 0x7e00_0000 | r.pick(&[0, 4, 96, 200, 252]) << 17 | op << 9;
     let vopc = |r: &mut Random, op: u32| 0x7c00_0000 | op << 17 | r.vgpr() << 9;
@@ -168,7 +168,7 @@ fn short_vector(r: &mut Random, groups: &mut Vec<Group>) {
     }
 }
 
-/// An SDWA word. Compares have no destination select, one-source instructions no second source.
+/// An SDWA word. Compares have no destination select; one-source instructions have no second source.
 fn sdwa(r: &mut Random, n: usize) -> u32 {
     let clamp = r.pick(&[0, 0, 1]) << 13;
     let destination = [r.below(7) << 8 | r.below(3) << 11, 6 << 8, 0][n % 3];
@@ -191,13 +191,13 @@ fn vop3(r: &mut Random, groups: &mut Vec<Group>) {
     for opcode in 0..1024 {
         let mut plain = Vec::new();
         let mut modified = Vec::new();
-        // Sources from three down to none; a mask as third source or destination must be a scalar register.
+        // From three sources down to none; a mask as third source or destination must be a scalar register.
         for n in 0..48 {
             let sources = 3 - n / 12;
             let mask = n % 3 == 2;
             let fields = [r.source(), r.source(), if mask { r.sgpr() } else { r.source() }];
             let second = fields.iter().take(sources as usize).rev().fold(0, |word, field| word << 9 | field);
-            // Scalar destinations are multiples of four here, which names vector registers as well.
+            // Destinations are multiples of four, which are valid for scalar and vector registers.
             let destination = if sources == 0 { 0 } else { r.pick(&[0, 4, 8, 84, 96, 106]) };
             let first = 0xd000_0000 | opcode << 16 | destination;
             plain.push(vec![first, second]);
@@ -288,7 +288,7 @@ fn images(r: &mut Random, groups: &mut Vec<Group>) {
     });
 }
 
-/// All values of fields with special texts, on one instruction each.
+/// All values of the fields with special texts, on one instruction each.
 fn sweeps(groups: &mut Vec<Group>) {
     let mut sweep = |candidates: Vec<Vec<u32>>| {
         let keep = candidates.len();
@@ -301,11 +301,11 @@ fn sweeps(groups: &mut Vec<Group>) {
     sweep((128..255).map(|code| vec![0x7e04_4a00 | code]).collect());
     sweep((128..255).map(|code| vec![0x3e04_0600 | code]).collect());
     sweep((128..255).map(|code| vec![0x4c04_0600 | code]).collect());
-    // Instructions without operands, which an assembler always makes short.
+    // Instructions without operands in their long encoding, which an assembler never chooses.
     sweep([0xd140_0000, 0xd175_0000].map(|word| vec![word, 0]).to_vec());
     // Negated constants.
     sweep((128..249).map(|code| vec![0xd101_0002, 0x2000_0200 | code]).collect());
-    // Literals, near and on the values that inline constants have, for each kind of operand.
+    // Literals equal or close to the values of inline constants, for each kind of operand.
     let literals = [
         0,
         5,
@@ -335,7 +335,7 @@ fn sweeps(groups: &mut Vec<Group>) {
     {
         sweep(literals.iter().map(|literal| vec![head, *literal]).collect());
     }
-    // v_madmk and v_madak show their constant in another way.
+    // v_madmk and v_madak print their constant differently.
     for head in [0x2e04_0701, 0x3004_0701, 0x4804_0701, 0x4a04_0701] {
         sweep(literals.iter().map(|literal| vec![head, *literal]).collect());
     }

@@ -1,8 +1,10 @@
-//! Programs of all sorts, again and again, on machines with and without a CPU, every read checked: does each end as it does without time?
+//! Runs many programs repeatedly on machines with and without a CPU, with every read checked: each must end as in a
+//! functional run.
 //!
-//! The programs are those that are built in, those of `tests/guests`, and those next to this file, which sleep, make threads, map memory,
-//! read and write files, and use signals, timers, pipes, queues and shared memory. The first round runs each on each machine as it is;
-//! later rounds run in two threads in turn and shake the order of a core's accesses, with another seed each.
+//! The programs are the built-in ones, those of `tests/guests`, and those next to this file, which sleep, create
+//! threads, map memory, read and write files, and use signals, timers, pipes, queues and shared memory. The first round
+//! runs each program on each unchanged machine. Later rounds alternate between one and two threads and add random
+//! delays to a core's accesses, with a new seed each.
 
 mod programs;
 
@@ -25,7 +27,7 @@ const SYSTEMS: [&str; 3] = ["apu-c-l3", "apu-nc-mc", "r9nano"];
 const USAGE: &str =
     "usage: cargo xtask soak --minutes N [--cohesim PATH] [--jobs N] [--only PROGRAM]... [--system NAME]...";
 
-/// A run that takes longer hangs: of processor time, and of yours.
+/// A run that exceeds one of these limits counts as hung: processor time, and wall time.
 const CPU_LIMIT: Duration = Duration::from_secs(600);
 const WALL_LIMIT: Duration = Duration::from_secs(1800);
 
@@ -74,7 +76,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     let work = || loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let (round, place) = (number / runs, number % runs);
-        // Whatever the time, everything runs once.
+        // The first round always completes, whatever the time limit.
         if round > 0 && start.elapsed() >= plan.time {
             next.fetch_sub(1, Ordering::Relaxed);
             return;
@@ -145,12 +147,12 @@ fn parse(arguments: &[String], root: &Path) -> Result<Plan, String> {
     Ok(Plan { time: Duration::from_secs(60 * minutes), cohesim, jobs, only, systems })
 }
 
-/// Whether host and GPU of a machine use the same bytes at a time.
+/// Whether host and GPU of a machine can use the same bytes concurrently.
 fn shares(system: &str) -> bool {
     system.starts_with("apu-c") || system.starts_with("apu4-c")
 }
 
-/// How a machine is run in a round.
+/// The options of a run in a round.
 fn options(system: &str, round: usize) -> Vec<String> {
     let mut words = vec!["--system".to_owned(), system.to_owned(), "--check".to_owned()];
     if round > 0 {
@@ -163,9 +165,9 @@ fn options(system: &str, round: usize) -> Vec<String> {
     words
 }
 
-/// Runs a program inside cohesim, and keeps what the program printed: what is told of the machine stands beside that in the report.
+/// Runs a program inside cohesim and returns the program's own output, which the report keeps apart from the machine's.
 fn inside(cohesim: &Path, program: &Program, options: &[String], folder: &Path) -> Result<limited::Ended, String> {
-    // Runs at a time have a folder each to write to.
+    // Concurrent runs need separate output folders.
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let out = folder.join(format!("out{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
     fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
@@ -182,7 +184,7 @@ fn inside(cohesim: &Path, program: &Program, options: &[String], folder: &Path) 
 }
 
 impl Program {
-    /// What follows the options: mounts and the program's own arguments.
+    /// Arguments after the options: mounts and the program's own arguments.
     fn tail(&self, out: &Path) -> Words {
         let mut words = Words::new();
         if self.writes {

@@ -1,26 +1,26 @@
-//! The programs of the soak: built in, and built here with gcc.
+//! The programs of the soak test: the built-in ones, and those built here with gcc.
 
 use std::{fs, path::Path, process::Command};
 
 pub type Words = Vec<String>;
 
-/// A program, how it is started, and how it ends.
+/// A program, how it is started, and its expected end.
 pub struct Program {
     pub name: String,
-    /// What `cohesim run` is given.
+    /// The argument of `cohesim run`.
     pub path: String,
     pub arguments: Words,
-    /// The exit code; none: as it is without time.
+    /// The expected exit code; `None`: that of the functional run.
     pub code: Option<i32>,
-    /// Whether it is shown a folder to write to, `/out`.
+    /// Whether it gets a writable folder, `/out`.
     pub writes: bool,
-    /// Whether it prints what the order of accesses decides: then its exit code says whether that is right.
+    /// Whether its output depends on the order of accesses; then its exit code says whether the output is right.
     pub varies: bool,
-    /// Whether it needs host and GPU to share memory finely.
+    /// Whether it needs fine-grained sharing of memory between host and GPU.
     pub shares: bool,
 }
 
-/// Sources, further flags for the compiler, arguments, exit code.
+/// Source, further compiler flags, arguments, exit code.
 const GUESTS: &[(&str, &[&str], &[&str], i32)] = &[
     ("xtask/src/soak/programs/sleeps.c", &["-pthread"], &[], 0),
     ("xtask/src/soak/programs/alarm_left.c", &["-pthread"], &[], 3),
@@ -52,7 +52,7 @@ const GUESTS: &[(&str, &[&str], &[&str], i32)] = &[
 
 const OPENCL: &[&str] = &["-Lsdk", "-lOpenCL", "-pthread", "-lm"];
 
-/// Every program; those of GUESTS are built in `folder`.
+/// Every program; those of `GUESTS` are built in `folder`.
 pub fn all(root: &Path, folder: &Path) -> Result<Vec<Program>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let input: Vec<u8> = (0..20_000_u32).map(|n| ((n * n) >> 3) as u8).collect();

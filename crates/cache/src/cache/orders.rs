@@ -99,6 +99,7 @@ impl Cache {
             Some(done) => done,
             None if self.orders.sweeping && self.bank.is_swept() => {
                 self.orders.sweeping = false;
+                self.end_sweep();
                 Msg::new(self.me, self.me, Kind::Done, WHOLE, Block::EMPTY)
             }
             None => return Ok(false),
@@ -141,6 +142,7 @@ impl Cache {
     /// Passes an order to every line it concerns.
     fn sweep(&mut self, order: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         self.orders.sweeping = true;
+        self.begin_sweep(order);
         if order.kind == Kind::Evict {
             let recalled = |line| self.recalled.as_ref().is_none_or(|recalled| recalled(line));
             self.bank.empty(|line| concerns(order.line, line) && recalled(line));

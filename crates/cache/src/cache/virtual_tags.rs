@@ -12,7 +12,7 @@
 use super::{Cache, NOBODY};
 use crate::front;
 use engine::{Counter, Inlet, Lane};
-use interconnect::{HEADER, Packet, is_order};
+use interconnect::{HEADER, Packet, WHOLE, is_order};
 use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request};
 use protocol::{Impossible, Kind, Msg, concerns};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,6 +30,8 @@ pub(super) struct VirtualTags {
     once: Option<LineAddr>,
     /// Recalls of lines that have a transaction in flight.
     recalls: Vec<Msg<LINE>>,
+    /// Notices of lines that went because all are to be forgotten, until that is over.
+    swept: Option<Vec<Msg<LINE>>>,
     filtered: Counter,
     forgotten: Counter,
 }
@@ -41,6 +43,7 @@ impl VirtualTags {
             unwanted: FxHashSet::default(),
             once: None,
             recalls: Vec::new(),
+            swept: None,
             filtered: scope.counter("page_orders_filtered"),
             forgotten: scope.counter("page_orders_forgetting"),
         }
@@ -99,6 +102,34 @@ impl Cache {
     pub(super) fn answered_once(&mut self) {
         if let Some(tags) = &mut self.tags {
             tags.once = None;
+        }
+    }
+
+    /// All lines are to be forgotten: notices of those that go are kept back.
+    pub(super) fn begin_sweep(&mut self, order: &Msg<LINE>) {
+        if let Some(tags) = self.tags.as_mut().filter(|_| order.kind == Kind::Invalidate && order.line == WHOLE) {
+            tags.swept.get_or_insert_default();
+        }
+    }
+
+    /// Whether a notice is kept back.
+    pub(super) fn keeps_back(&mut self, notice: &Msg<LINE>) -> bool {
+        let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.as_mut()) else { return false };
+        let kept = notice.of.is_none();
+        swept.extend(kept.then_some(*notice));
+        kept
+    }
+
+    /// All lines have been forgotten: one notice says so, if nothing has come since. Else each is told that has not come again.
+    pub(super) fn end_sweep(&mut self) {
+        let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.take()) else { return };
+        let held = self.bank.lines();
+        match (held.as_slice(), swept.first()) {
+            ([], Some(first)) => self.tell_evicted(Msg { line: WHOLE, ..*first }),
+            _ => {
+                let gone = swept.into_iter().filter(|notice| held.binary_search(&notice.line).is_err());
+                gone.for_each(|notice| self.tell_evicted(notice));
+            }
         }
     }
 

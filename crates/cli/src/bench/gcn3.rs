@@ -1,7 +1,7 @@
-//! `cohesim bench gcn3`: how many wavefront instructions the functional GPU performs in a second.
+//! `cohesim bench gcn3`: wavefront instructions per second of the functional GPU.
 //!
-//! Every workload runs at its default size, and its result is checked as always: a fast wrong answer does not count.
-//! Only the launches are timed, not the inputs, the reference and the comparison.
+//! Every workload runs at its default size, and its result is checked: a fast wrong answer does not count. Only the
+//! launches are timed, not the inputs, the reference and the comparison.
 
 use std::{num::NonZero, time::Duration};
 

@@ -1,4 +1,4 @@
-//! `cohesim bench machine`: what a machine's parameters come to, by microbenchmarks.
+//! `cohesim bench machine`: performance of a machine's parts, measured by microbenchmarks.
 
 use crate::ui::Ui;
 use ::machine::{LinkProbe, Machine as Description, links, migration};
@@ -45,7 +45,7 @@ impl Machine {
     }
 }
 
-/// What the fabric of a machine comes to.
+/// Measurements of a machine's fabric.
 fn of_fabric(machine: &Description) -> miette::Result<Vec<Probe>> {
     if machine.cpu.is_some() || machine.protocol.protocol.sees != protocol::roles::Sees::UntilSynchronised {
         return Err(miette!(

@@ -1,8 +1,8 @@
-//! `cohesim bench sim`: how fast machines are simulated.
+//! `cohesim bench sim`: simulation speed.
 //!
-//! Every workload's result is checked as always. What counts is the processor time of the simulation itself, not that of the
-//! inputs, the reference and the comparison. On a machine with a CPU or with GPUs on a fabric whole programs run, and all of their
-//! time counts.
+//! Every workload's result is checked. Only the processor time of the simulation itself counts, not that of the inputs,
+//! the reference and the comparison. On a machine with a CPU or with GPUs on a fabric, whole programs run, and all of
+//! their time counts.
 
 use crate::{
     guest::{GuestOptions, On, Output},
@@ -42,9 +42,9 @@ pub struct Sim {
     scaling: bool,
 }
 
-/// Numbers of threads for which bounds are told.
+/// Thread counts for which bounds are reported.
 const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
-/// Pairs of runs, one thread against several.
+/// Pairs of runs: one thread against several.
 const PAIRS: usize = 7;
 
 #[derive(Serialize)]
@@ -52,11 +52,11 @@ struct Scaled {
     workload: String,
     machine: String,
     threads: usize,
-    /// How many times as fast as one thread so many could be at most.
+    /// Upper bound of the speed-up over one thread.
     bound: f64,
-    /// How many times as fast they were; none where this computer has too few processors.
+    /// The measured speed-up; `None` if this computer has too few processors.
     measured: Option<f64>,
-    /// The least and the most of the pairs.
+    /// Minimum and maximum of the pairs.
     spread: Option<[f64; 2]>,
 }
 
@@ -65,7 +65,8 @@ struct ScalingResults {
     results: Vec<Scaled>,
 }
 
-/// Programs for a machine with a CPU: one busy core, four, and cores and GPU at the same work, with much for one or for the other.
+/// Programs for a machine with a CPU: one busy core, four busy cores, and cores and GPU sharing work, with most of it
+/// on either side.
 const PROGRAMS: [&str; 4] = [
     "hotspot-omp --threads 1",
     "kmeans-omp --threads 4",
@@ -73,11 +74,11 @@ const PROGRAMS: [&str; 4] = [
     "edge --size usual --cpu-share 10 --threads 4 --copies none --no-check",
 ];
 
-/// Programs for a machine of GPUs with memories of their own: much computation, much reuse, and a stream.
+/// Programs for a machine whose GPUs have memories of their own: compute-bound, with much reuse, and streaming.
 const MULTI_GPU_PROGRAMS: [&str; 4] =
     ["n-body --size 4096x2 --no-check", "matmul --size usual", "aes --size usual", "relu --size usual"];
 
-/// The workloads for which speeds of other simulators are known.
+/// Workloads for which the speeds of other simulators are known.
 const USUAL: [&str; 7] = ["fir", "aes", "matmul", "bfs", "fft", "transpose", "relu"];
 
 #[derive(Serialize)]
@@ -92,7 +93,7 @@ struct Measured {
     wave_per_second: f64,
     x86_per_second: f64,
     peak_mb: f64,
-    /// `None`: the program was told not to check its result.
+    /// `None`: the program was started without its check.
     right: Option<bool>,
 }
 
@@ -101,11 +102,11 @@ struct Results {
     results: Vec<Measured>,
 }
 
-/// What is simulated to measure how long that takes.
+/// The subject of a measurement.
 enum Subject {
-    /// A workload whose host is not part of the machine, and takes no time.
+    /// A workload whose host is outside the machine and takes no simulated time.
     Workload(&'static Workload),
-    /// A whole program with its arguments, host code and all.
+    /// A whole program with its arguments, including host code.
     Program(Vec<String>),
 }
 
@@ -118,13 +119,13 @@ impl Subject {
     }
 }
 
-/// A simulation that has come to its end.
+/// A completed simulation.
 struct Simulated {
     machine: Machine,
     run: Run,
     x86_instructions: u64,
     cycles: u64,
-    /// Of a processor, and on the wall.
+    /// Processor time, and wall time.
     cpu_seconds: f64,
     wall_seconds: f64,
 }
@@ -177,7 +178,7 @@ impl Sim {
         ui.report(&ScalingResults { results })
     }
 
-    /// How many times as fast so many threads are as one: the median of several pairs, and the least and the most.
+    /// Speed-up of `threads` threads over one: the median of several pairs, and the minimum and maximum.
     fn pairs(&self, subject: &Subject, threads: usize, ui: &Ui) -> miette::Result<(f64, [f64; 2])> {
         let mut ratios = Vec::new();
         for _ in 0..PAIRS {
@@ -188,7 +189,7 @@ impl Sim {
         Ok((ratios[PAIRS / 2], [ratios[0], ratios[PAIRS - 1]]))
     }
 
-    /// What is to be simulated: whole programs where the host is part of the machine, or its GPUs have memories of their own.
+    /// The subjects: whole programs if the host is part of the machine or GPUs have memories of their own.
     fn subjects(&self) -> miette::Result<Vec<Subject>> {
         let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         let named = |names: &[&str]| -> Vec<String> {
@@ -210,7 +211,7 @@ impl Sim {
         Ok(named(usual).into_iter().map(words).collect())
     }
 
-    /// Simulates it, with bounds for these numbers of threads. A wrong result is an error.
+    /// Simulates the subject, with bounds for these thread counts. A wrong result is an error.
     fn simulate(&self, subject: &Subject, threads: usize, scaling: &[usize], ui: &Ui) -> miette::Result<Simulated> {
         let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         let options = Options { threads, scaling: scaling.to_vec(), ..Options::default() };
@@ -244,7 +245,7 @@ impl Sim {
     }
 
     fn measure(&self, subject: &Subject, ui: &Ui) -> miette::Result<Measured> {
-        // The highest use of memory so far is of no interest; where that can't be forgotten it counts.
+        // Resets the peak memory of earlier runs; if that fails, it is included.
         _ = fs::write("/proc/self/clear_refs", "5");
         let threads = self.threads.get();
         let Simulated { machine, run, x86_instructions, cycles, cpu_seconds, .. } =
@@ -265,24 +266,24 @@ impl Sim {
             wave_per_second: per_second(wave_instructions),
             x86_per_second: per_second(x86_instructions),
             peak_mb: peak_mb(),
-            // A wrong result has ended the command.
+            // A wrong result would have ended the command.
             right: (!unchecked).then_some(true),
         })
     }
 }
 
-/// Processor time of this process so far.
+/// Processor time of this process.
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// From the command to the end of each kernel, those of all GPUs together.
+/// Cycles from the command to the end of each kernel, summed over all GPUs.
 fn kernel_cycles(total: &Statistics) -> u64 {
     total.0.keys().filter(|path| path.ends_with(".dispatcher.kernel_cycles")).map(|path| total.sum(path)).sum()
 }
 
-/// The highest use of memory of this process, in MB; 0 where that is not known.
+/// Peak memory of this process in MB; 0 if unknown.
 fn peak_mb() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,6 +1,6 @@
-//! `cohesim bench x86`: how many instructions of a program the functional CPU performs in a second.
+//! `cohesim bench x86`: instructions per second of the functional CPU.
 //!
-//! Each program runs as a process of its own, over an address space with page tables, on one thread, and checks its own
+//! Each program runs as a process of its own, in an address space with page tables, on one thread, and checks its
 //! result: a fast wrong answer does not count. Sources and programs are in `crates/x86/bench`.
 
 use std::{io, time::Instant};

@@ -1,4 +1,4 @@
-//! Trying the checker itself: which changes to the tables it notices.
+//! Tests the checker itself: which changes of the tables it detects.
 
 use super::{Check, Chosen, threads};
 use crate::ui::Ui;
@@ -9,7 +9,7 @@ use protocol::{
 };
 use serde::Serialize;
 
-/// The share of changes that must be noticed.
+/// The share of changes that must be detected.
 const ENOUGH: f64 = 0.95;
 /// The length of a random walk: enough for a few synchronisations.
 const STEPS: usize = 300;
@@ -40,7 +40,7 @@ impl Check {
             };
             let grounds = systems.iter().map(|setup| ground(setup, true));
             let grounds: Vec<_> = grounds.chain(larger.iter().map(|setup| ground(setup, false))).collect();
-            // Of a protocol with several variants, the systems asked for may use only some of the tables.
+            // If a protocol has several variants, the selected systems may use only some of the tables.
             let used = |name: &str| grounds.iter().any(|ground| ground.system.tables.iter().any(|t| t.name == name));
             let tables: Vec<_> = protocol.tables.iter().copied().filter(|table| used(table.name)).collect();
             let watch = |done, all| ui.progress(&format!("{}: {done} of {all} changes tried ...", protocol.name));

@@ -1,4 +1,4 @@
-//! Searching the systems of protocols, on both networks.
+//! Searches the systems of protocols, on both networks.
 
 use super::{Check, Chosen, threads};
 use crate::ui::Ui;
@@ -10,11 +10,11 @@ use std::time::Instant;
 #[derive(Serialize)]
 struct Results {
     results: Vec<Checked>,
-    /// Cells that are not `x` and that no search of their protocol met.
+    /// Cells not marked `x` that no search of their protocol reached.
     unreached: Vec<Unreached>,
 }
 
-/// What a search has shown.
+/// The result of a search.
 #[derive(Serialize)]
 struct Checked {
     protocol: &'static str,
@@ -27,7 +27,7 @@ struct Checked {
     depth: usize,
     seconds: f64,
     properties: Vec<Property>,
-    /// The shortest way to a violation.
+    /// The shortest path to a violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     counterexample: Option<String>,
 }

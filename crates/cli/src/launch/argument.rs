@@ -1,20 +1,20 @@
-//! Arguments on the command line, and whether they fit the kernel.
+//! Kernel arguments on the command line, and their check against the kernel.
 //!
-//! An argument is a kind and what belongs to it: `i32:7`, `f32:1,2,3,4` (a vector), `hex:0011` (any bytes),
-//! `in:FILE`, `out:FILE:BYTES`, `inout:FILE`, `zero:BYTES`, `rand-f32:COUNT:SEED`, `rand-u32:COUNT:SEED`, `local:BYTES`.
+//! An argument is a kind and its value: `i32:7`, `f32:1,2,3,4` (a vector), `hex:0011` (any bytes), `in:FILE`,
+//! `out:FILE:BYTES`, `inout:FILE`, `zero:BYTES`, `rand-f32:COUNT:SEED`, `rand-u32:COUNT:SEED`, `local:BYTES`.
 
 use super::scalar::Scalar;
 use gcn3::object::{Argument, ArgumentKind};
 use mem::SplitMix64;
 use std::{fs, path::PathBuf, str::FromStr};
 
-/// What the kinds are, for messages.
+/// The kinds, for messages.
 const KINDS: &str = "i8, u8, i16, u16, i32, u32, i64, u64, f16, f32 or f64:NUMBER[,NUMBER..], hex:BYTES, in:FILE, \
                      out:FILE:BYTES, inout:FILE, zero:BYTES, rand-f32:COUNT:SEED, rand-u32:COUNT:SEED, local:BYTES";
-/// Bytes of one buffer.
+/// Maximum size of a buffer.
 const BUFFER_LIMIT: u64 = 8 << 30;
 
-/// One argument as it was written.
+/// One argument as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
     /// A number or a vector of them.
@@ -27,7 +27,7 @@ pub enum Given {
     Local(u32),
 }
 
-/// What a buffer holds before the kernel runs, and where it goes afterwards.
+/// The initial contents of a buffer, and the file that receives its final contents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     contents: Contents,
@@ -76,7 +76,7 @@ fn file(name: &str) -> Result<PathBuf, String> {
     if name.is_empty() { Err("the name of a file is missing".into()) } else { Ok(name.into()) }
 }
 
-/// Bytes, with `K`, `M` or `G` for powers of 1024.
+/// A number of bytes, with `K`, `M` or `G` for powers of 1024.
 fn size_of(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
@@ -111,7 +111,7 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
 }
 
 impl Source {
-    /// What the buffer holds when the kernel starts.
+    /// The initial contents of the buffer.
     pub fn contents(&self) -> Result<Vec<u8>, String> {
         match &self.contents {
             Contents::File(path) => fs::read(path).map_err(|error| format!("can't read '{}': {error}", path.display())),
@@ -132,7 +132,7 @@ impl Source {
 }
 
 impl Given {
-    /// What the argument would look like, for messages.
+    /// The form of the argument, for messages.
     fn kind(&self) -> &'static str {
         match self {
             Given::Numbers { .. } | Given::Bytes(_) => "a value",
@@ -141,8 +141,7 @@ impl Given {
         }
     }
 
-    /// Checks the argument against what the kernel declares; answers with the bytes of a value, padded as vectors of
-    /// three are.
+    /// Checks the argument against the kernel's declaration. Returns the bytes of a value; vectors of three are padded.
     pub fn check(&self, declared: &Argument) -> Result<Option<Vec<u8>>, String> {
         let wrong = |expected: &str, write: &str| Err(format!("it is {expected}, not {}: write {write}", self.kind()));
         match (declared.kind, self) {
@@ -167,7 +166,7 @@ impl Given {
     }
 }
 
-/// The type of number an OpenCL type is made of, and how many there are.
+/// The element type of an OpenCL type, and the number of elements.
 pub fn element(declared: &Argument) -> (Option<Scalar>, usize) {
     let name = declared.type_name.as_deref().unwrap_or_default();
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -194,7 +193,7 @@ fn value(declared: &Argument, scalar: Scalar, bytes: &[u8]) -> Result<Vec<u8>, S
     let plural = |count: usize| if count == 1 { "one number".to_string() } else { format!("{count} numbers") };
     let (element, count) = element(declared);
     if let Some(element) = element {
-        // Signed and unsigned numbers may stand for each other, other widths or kinds not.
+        // Signed and unsigned numbers are interchangeable; other widths or kinds are not.
         if element.bytes() != scalar.bytes() || element.is_float() != scalar.is_float() {
             return Err(format!("it is made of {element}, but {scalar} was given: write {element}:.."));
         }
@@ -203,7 +202,7 @@ fn value(declared: &Argument, scalar: Scalar, bytes: &[u8]) -> Result<Vec<u8>, S
         }
     }
     let mut bytes = bytes.to_vec();
-    // A vector of three takes the room of four.
+    // A vector of three occupies the space of four.
     if count == 3 && bytes.len() * 4 == size * 3 {
         bytes.resize(size, 0);
     }

@@ -1,4 +1,4 @@
-//! Printing what a buffer holds after a launch: `--dump N:f32:0..8`.
+//! Prints the contents of a buffer after a launch: `--dump N:f32:0..8`.
 
 use super::scalar::Scalar;
 use serde::Serialize;
@@ -10,11 +10,11 @@ pub struct Dump {
     /// The argument, counted from 0.
     pub argument: usize,
     pub scalar: Scalar,
-    /// Elements; all where none are named.
+    /// The elements; `None`: all.
     range: Option<Range<usize>>,
 }
 
-/// The elements as they are printed.
+/// The elements as printed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dumped {
     pub argument: usize,
@@ -51,7 +51,7 @@ impl FromStr for Dump {
 }
 
 impl Dump {
-    /// The elements of a buffer of so many bytes; an error if it has not that many.
+    /// The range of elements in a buffer of this size; an error if it has fewer.
     pub fn elements(&self, bytes: usize) -> Result<Range<usize>, String> {
         let count = bytes / self.scalar.bytes();
         let range = self.range.clone().unwrap_or(0..count);
@@ -65,13 +65,13 @@ impl Dump {
         Ok(range)
     }
 
-    /// Takes the elements out of a buffer.
+    /// Extracts the elements from a buffer.
     pub fn take(&self, buffer: &[u8]) -> Result<Dumped, String> {
         let size = self.scalar.bytes();
         let range = self.elements(buffer.len())?;
         let elements = buffer[range.start * size..range.end * size].chunks(size);
         let texts: Vec<String> = elements.map(|bytes| self.scalar.format(bytes)).collect();
-        // What JSON has no number for (NaN, infinities) stays text.
+        // Values without a JSON number (NaN, infinities) stay text.
         let values = texts.iter().map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()));
         Ok(Dumped {
             argument: self.argument,

@@ -1,4 +1,4 @@
-//! The GPU a kernel is launched on: the functional one, with a code object in its memory.
+//! The functional GPU that a kernel is launched on, with a code object in its memory.
 
 use gcn3::{
     dispatch::Dispatch,
@@ -16,7 +16,7 @@ pub struct Gpu {
     printf: Option<Buffer>,
 }
 
-/// A piece of global memory.
+/// A buffer in global memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
     pub address: VirtAddr,
@@ -28,7 +28,7 @@ impl Gpu {
         let mut gpu = functional::Gpu::new();
         let program = gpu.load(object).into_diagnostic()?;
         let mut gpu = Gpu { gpu, program, printf: None };
-        // The library's printf finds a buffer without room and goes on.
+        // The library's printf finds a full buffer and continues.
         let calls = |function: &Function| function.name == "__printf_alloc";
         if !object.printf_formats().is_empty() || object.functions().iter().any(calls) {
             gpu.printf = Some(gpu.allocate(&[0; 8])?);
@@ -41,21 +41,21 @@ impl Gpu {
         self.printf.is_some()
     }
 
-    /// Puts a buffer into memory.
+    /// Allocates a buffer with these contents.
     pub fn allocate(&mut self, contents: &[u8]) -> miette::Result<Buffer> {
         let address = self.gpu.alloc(Bytes(contents.len() as u64)).into_diagnostic()?;
         self.gpu.memory.write(address, contents).into_diagnostic()?;
         Ok(Buffer { address, size: contents.len() })
     }
 
-    /// What a buffer holds now.
+    /// The current contents of a buffer.
     pub fn read(&self, buffer: Buffer) -> miette::Result<Vec<u8>> {
         let mut bytes = vec![0; buffer.size];
         self.gpu.memory.read(buffer.address, &mut bytes).into_diagnostic()?;
         Ok(bytes)
     }
 
-    /// Runs a kernel to its end on a machine, in time.
+    /// Runs a kernel to its end on a machine, timed.
     pub fn launch_on(&mut self, machine: &mut RustHost, dispatch: &Dispatch) -> Result<Ended, RustHostError> {
         let dispatch = self.with_printf(dispatch);
         machine.launch(&mut self.gpu, &self.program, dispatch)
@@ -68,7 +68,7 @@ impl Gpu {
         }
     }
 
-    /// Runs a kernel to its end; answers with the wavefront instructions it took.
+    /// Runs a kernel to its end; returns the number of wavefront instructions.
     pub fn launch(&mut self, dispatch: &Dispatch, options: Options) -> miette::Result<u64> {
         let dispatch = self.with_printf(dispatch);
         let run = self.gpu.launch(&self.program, &dispatch, options).into_diagnostic();

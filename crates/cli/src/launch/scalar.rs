@@ -1,4 +1,4 @@
-//! Numbers as kernels store them, by the names of the command line: `f32`, `u64`.
+//! Number types of kernels, by their names on the command line: `f32`, `u64`.
 
 use serde::Serialize;
 use std::{fmt, str::FromStr};
@@ -67,7 +67,7 @@ impl Scalar {
         matches!(self, Scalar::F16 | Scalar::F32 | Scalar::F64)
     }
 
-    /// Reads a number: decimal, `0x` for integers, `inf` and `nan` for floats.
+    /// Parses a number: decimal, `0x` for integers, `inf` and `nan` for floats.
     pub fn parse(self, text: &str) -> Result<Vec<u8>, String> {
         if self.is_float() {
             let number: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
@@ -92,7 +92,7 @@ impl Scalar {
         let signed = matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
         let (least, most) =
             if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
-        // A hexadecimal number may spell the bits of a negative one.
+        // A hexadecimal number may give the bits of a negative one.
         let spelt = signed && digits.starts_with("0x") && !negative && number < 1i128 << bits;
         if number < least || number > most && !spelt {
             return Err(format!("{text} is not between {least} and {most}, the range of {self}"));
@@ -100,7 +100,7 @@ impl Scalar {
         Ok(number.to_le_bytes()[..self.bytes()].to_vec())
     }
 
-    /// Writes a number so that reading it gives the same bytes.
+    /// Formats a number so that parsing it gives the same bytes.
     pub fn format(self, bytes: &[u8]) -> String {
         let mut wide = [0; 8];
         wide[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
@@ -132,7 +132,7 @@ fn to_f16(number: f64) -> u16 {
     let exponent = (magnitude.to_bits() >> 52) as i32 - 1023;
     let exponent = exponent.max(-14);
     let steps = (magnitude / 2f64.powi(exponent - 10)).round_ties_even() as u16;
-    // 1024 steps and more carry the implicit bit into the exponent by themselves.
+    // From 1024 steps on, the implicit bit carries into the exponent.
     sign | ((((exponent + 14) as u16) << 10) + steps)
 }
 

@@ -1,4 +1,4 @@
-//! A launch on a machine, in time.
+//! A timed launch on a machine.
 
 use super::gpu::Gpu;
 use crate::{
@@ -29,7 +29,7 @@ pub struct Timed {
     out: Option<PathBuf>,
 }
 
-/// What came of a launch in time.
+/// The result of a timed launch.
 pub struct Simulated {
     pub summary: Summary,
     checked: bool,
@@ -43,7 +43,7 @@ impl Simulated {
 }
 
 impl Timed {
-    /// Runs the kernel `repeat` times on the machine; memory then holds what the machine left there.
+    /// Runs the kernel `repeat` times on the machine; its results are then in the memory of `gpu`.
     pub fn run(
         &self,
         system: &str,

@@ -1,12 +1,12 @@
-//! One table of all runs of a sweep: what each was, and what it came to. Simulated facts only, in the order of the sweep, so it does
-//! not depend on who ran what when.
+//! One table of all runs of a sweep: their parameters and results. It holds simulated facts only, in the order of the
+//! sweep, so it does not depend on which process executed which run.
 
 use super::{store::Store, task::Task};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// Figures of a summary, by their place in it.
+/// Figures of a summary, by their paths in it.
 const FIGURES: [(&str, &str); 8] = [
     ("total_fs", "/total_fs"),
     ("kernel_fs", "/kernel_fs"),
@@ -23,7 +23,7 @@ pub struct Collected {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The table of the runs that are done.
+/// The table of the completed runs.
 pub fn table(
     store: &Store,
     tasks: &[(String, Task)],
@@ -41,7 +41,7 @@ pub fn table(
         Ok((key, identity, task, read("summary.json")?))
     });
     let summaries = summaries.collect::<miette::Result<Vec<_>>>()?;
-    // Causes for which bytes move are those that some run has.
+    // The causes of moved bytes that occur in any run.
     let causes = summaries.iter().filter_map(|(.., summary)| summary["moved"].as_object());
     let mut causes: Vec<String> = causes.flat_map(|moved| moved.keys().cloned()).collect();
     causes.sort();

@@ -1,4 +1,4 @@
-//! The file of a sweep: which programs run on which machines, with which keys and arguments.
+//! The file of a sweep: programs, machines, keys and arguments.
 //!
 //! ```toml
 //! programs = ["matmul", "fir"]
@@ -31,10 +31,10 @@ pub struct SweepFile {
     /// Options of `cohesim run`, for every run.
     #[serde(default)]
     options: Vec<String>,
-    /// Groups of axes that go together, value by value.
+    /// Groups of axes that vary together, value by value.
     #[serde(default)]
     zip: Vec<Vec<String>>,
-    /// How often a run that failed is tried again.
+    /// Number of retries of a failed run.
     #[serde(default = "one")]
     pub retries: u32,
     #[serde(default)]
@@ -45,7 +45,7 @@ fn one() -> u32 {
     1
 }
 
-/// What tasks of a batch system ask for.
+/// Resources of tasks in a batch system.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slurm {
@@ -54,7 +54,7 @@ pub struct Slurm {
     pub time: Option<String>,
     /// As sbatch's --mem.
     pub memory: Option<String>,
-    /// How many tasks run at a time.
+    /// Maximum number of tasks at a time.
     pub at_once: Option<u32>,
 }
 
@@ -76,14 +76,14 @@ impl OneOrMore {
     }
 }
 
-/// Something that runs differ in.
+/// A parameter in which runs differ.
 #[derive(Debug)]
 struct Axis {
     name: String,
     values: Vec<String>,
 }
 
-/// Options of `run` that a sweep has in its own hands.
+/// Options of `run` that a sweep sets itself.
 const RESERVED: [&str; 6] = ["--system", "-s", "--set", "--out", "--json", "--functional"];
 
 impl SweepFile {
@@ -103,7 +103,7 @@ impl SweepFile {
         Ok(file)
     }
 
-    /// What runs differ in: the slowest to change first.
+    /// The axes of the sweep: the slowest to change first.
     fn axes(&self) -> miette::Result<Vec<Axis>> {
         let own = [("program", &self.programs), ("system", &self.systems)];
         let mut axes: Vec<Axis> =
@@ -116,7 +116,7 @@ impl SweepFile {
         }
     }
 
-    /// Every run, in the order of the file; one that is named twice stands there once.
+    /// Every run, in the order of the file, without duplicates.
     pub fn tasks(&self) -> miette::Result<Vec<Task>> {
         let axes = self.axes()?;
         let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -174,7 +174,7 @@ impl SweepFile {
             if !tasks.contains(&task) {
                 tasks.push(task);
             }
-            // The next choice: the last group changes soonest.
+            // The next combination: the last group changes fastest.
             let Some(at) = (0..groups.len()).rev().find(|at| choice[*at] + 1 < axes[groups[*at][0]].values.len())
             else {
                 return Ok(tasks);
@@ -184,7 +184,7 @@ impl SweepFile {
         }
     }
 
-    /// Keys of machines and arguments that runs differ in, in the order of a task's.
+    /// Names of the machine keys and arguments in which runs differ, in the order of a task's.
     pub fn columns(&self) -> (Vec<String>, Vec<String>) {
         (self.set.keys().cloned().collect(), self.arguments.keys().cloned().collect())
     }

@@ -1,4 +1,4 @@
-//! `cohesim sweep`: many runs from one file, kept by what they depend on.
+//! `cohesim sweep`: many runs from one file, stored under the inputs that determine them.
 
 mod collect;
 mod file;
@@ -95,7 +95,7 @@ struct Loaded {
     file: SweepFile,
     tasks: Vec<(String, Task)>,
     store: Store,
-    /// Of the file's content.
+    /// Digest of the file's contents.
     id: String,
 }
 
@@ -147,7 +147,7 @@ impl Of {
         let text = crate::files::read(&self.file)?;
         let hash = Sha256::digest(&text);
         let id: String = hash[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-        // Tasks of a batch system read the file as it was.
+        // Tasks of a batch system read the file as it was at submission.
         let folder = store.sweep(&id);
         if !folder.join("sweep.toml").is_file() {
             std::fs::create_dir_all(&folder).into_diagnostic()?;
@@ -234,7 +234,7 @@ impl Loaded {
         ui.report(&count)
     }
 
-    /// One run, unless it is done or another process has it.
+    /// Executes one run, unless it is done or another process has claimed it.
     fn one(&self, number: usize) -> miette::Result<()> {
         catch_interrupts()?;
         let none = || miette!("the sweep has {} runs, of which none is number {number}", self.tasks.len());

@@ -1,15 +1,15 @@
-//! Sweeps as job arrays of Slurm: a task of the array for each run that is not done yet. Tasks share the store, which must lie on a file
-//! system that all nodes see.
+//! Sweeps as Slurm job arrays: one array task for each run that is not done. Tasks share the store, which must lie on a
+//! file system that all nodes can access.
 
 use super::{file::Slurm, store::Store};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use std::{fs, path::Path, process::Command};
 
-/// Submits the runs of these numbers; answers with the job's number.
+/// Submits the runs of these numbers; returns the job's number.
 pub fn submit(store: &Store, id: &str, numbers: &[usize], how: &Slurm) -> miette::Result<String> {
     let folder = store.sweep(id);
     let own = std::env::current_exe().into_diagnostic().wrap_err("can't find this program's own file")?;
-    // Slurm limits numbers of array tasks (MaxArraySize), so tasks count from 0 and look their run up in a file.
+    // Slurm limits the indices of array tasks (MaxArraySize), so tasks count from 0 and look up their run in a file.
     let list: String = numbers.iter().map(|number| format!("{number}\n")).collect();
     crate::files::write(&folder.join("pending"), list.as_bytes())?;
     let line = format!(
@@ -47,7 +47,7 @@ pub fn submit(store: &Store, id: &str, numbers: &[usize], how: &Slurm) -> miette
 pub fn cancel(store: &Store, id: &str) -> miette::Result<()> {
     let Ok(jobs) = fs::read_to_string(store.sweep(id).join("jobs")) else { return Ok(()) };
     for job in jobs.lines() {
-        // A job that has ended needs none of it.
+        // Cancelling a job that has ended does nothing.
         _ = Command::new("scancel").arg(job).output().into_diagnostic().wrap_err("scancel can't be started")?;
     }
     Ok(())

@@ -1,15 +1,15 @@
-//! Where results of sweeps are kept, by their keys; who works on which; what failed.
+//! The store of sweep results by key, with the claims of running processes and the failures.
 //!
-//! Several processes on several computers may share one store on a network file system. Nothing here locks: a result is a folder
-//! that is renamed into its place when it is whole, and a claim is a file that only one process can make. Its time is renewed while
-//! the process lives. A claim that is no longer renewed may be taken over; should both live after all, both come to the same
-//! result, and the first one stays.
+//! Several processes on several computers may share one store on a network file system. There are no locks: a result is
+//! a folder that is renamed to its place when complete, and a claim is a file that only one process can create. The
+//! process renews its claim's modification time while it lives. A claim that is no longer renewed may be taken over. If
+//! both processes live after all, both compute the same result, and the first one stays.
 //!
 //! - `runs/KEY/`: the files of `run --out`, and `task.json`
-//! - `claims/KEY`: who works on it
-//! - `failures/KEY.json`: why it failed, and how often
-//! - `work/`: results that are not whole yet
-//! - `sweeps/ID/`: files of sweeps, batch jobs, orders to cancel
+//! - `claims/KEY`: the process that works on the run
+//! - `failures/KEY.json`: why the run failed, and how often
+//! - `work/`: incomplete results
+//! - `sweeps/ID/`: files of sweeps, batch jobs, cancellation requests
 
 use super::task::Task;
 use serde::{Deserialize, Serialize};
@@ -22,15 +22,15 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
-    /// Of this process: host and process number.
+    /// Name of this process: host and process number.
     own: String,
 }
 
-/// How often a claim is renewed, and how old one is that was given up.
+/// Interval at which a claim is renewed, and the age at which it counts as abandoned.
 pub const RENEWED: Duration = Duration::from_secs(10);
 const GIVEN_UP: Duration = Duration::from_secs(60);
 
-/// How it stands with a run.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
     Done,
@@ -40,15 +40,15 @@ pub enum State {
     Waiting,
 }
 
-/// A run that did not end well.
+/// A run that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     pub attempts: u32,
-    /// The end of what it said.
+    /// The end of its output.
     pub why: String,
 }
 
-/// That this process works on a run, until it is dropped.
+/// The claim of this process on a run, released on drop.
 #[derive(Debug)]
 pub struct Claim {
     path: PathBuf,
@@ -56,7 +56,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Says that the process lives: what is written gets the time of the file system's own clock.
+    /// Renews the claim: the write sets the modification time by the file system's clock.
     pub fn renew(&self) {
         if self.is_own() {
             let file = fs::File::options().write(true).open(&self.path);
@@ -64,7 +64,7 @@ impl Claim {
         }
     }
 
-    /// Another process may have taken it over, for this one seemed dead.
+    /// False if another process has taken the claim over, because this one seemed dead.
     fn is_own(&self) -> bool {
         fs::read(&self.path).is_ok_and(|text| text == self.own.as_bytes())
     }
@@ -106,7 +106,7 @@ impl Store {
         self.root.join("sweeps").join(id)
     }
 
-    /// Where a run of this process writes its results.
+    /// The folder in which this process writes a run's results.
     pub fn work(&self, key: &str) -> PathBuf {
         self.root.join("work").join(format!("{key}.{}", self.own))
     }
@@ -125,11 +125,11 @@ impl Store {
         self.root.join("claims").join(key)
     }
 
-    /// Takes a run, unless another process works on it or it is done.
+    /// Claims a run, unless another process works on it or it is done.
     pub fn claim(&self, key: &str) -> io::Result<Option<Claim>> {
         let path = self.claims(key);
         if path.exists() && self.is_given_up(key) {
-            // Of all who see that, one renames it.
+            // Of all processes that see this, only one succeeds in renaming it.
             let aside = self.root.join("work").join(format!("given-up.{key}.{}", self.own));
             if fs::rename(&path, &aside).is_ok() {
                 _ = fs::remove_file(&aside);
@@ -139,7 +139,7 @@ impl Store {
             Ok(mut file) => {
                 io::Write::write_all(&mut file, self.own.as_bytes())?;
                 let claim = Claim { path, own: self.own.clone() };
-                // It may have been done between the look and the claim.
+                // The run may have been completed between the check and the claim.
                 Ok(if self.state_of_result(key) { None } else { Some(claim) })
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
@@ -160,7 +160,7 @@ impl Store {
         modified(&self.claims(key)).is_ok_and(|then| now.duration_since(then).is_ok_and(|age| age > GIVEN_UP))
     }
 
-    /// Puts a whole result in its place. One that is there already stays: it is the same.
+    /// Moves a complete result to its place. An existing one stays: it is equal.
     pub fn keep(&self, key: &str, task: &Task, work: &Path) -> io::Result<()> {
         fs::write(work.join("task.json"), serde_json::to_vec_pretty(task)?)?;
         let place = self.run(key);
@@ -194,7 +194,7 @@ impl Store {
         self.sweep(id).join("cancel")
     }
 
-    /// Orders all processes that work on a sweep to stop, or takes that back.
+    /// Requests all processes of a sweep to stop, or withdraws the request.
     pub fn cancel(&self, id: &str, on: bool) -> io::Result<()> {
         fs::create_dir_all(self.sweep(id))?;
         match on {

@@ -1,4 +1,4 @@
-//! One run of a sweep, and the key that its result is kept by: a hash of everything the result depends on.
+//! One run of a sweep, and the key of its result: a hash of everything that the result depends on.
 
 use crate::files;
 use machine::Machine;
@@ -12,7 +12,7 @@ pub struct Task {
     pub program: String,
     pub system: String,
     pub sets: Vec<(String, String)>,
-    /// Arguments of the program, by name; a name that is empty is left out.
+    /// Arguments of the program, by name; an empty name is omitted.
     pub arguments: Vec<(String, String)>,
     pub options: Vec<String>,
 }
@@ -27,12 +27,12 @@ impl fmt::Display for Task {
 }
 
 impl Task {
-    /// Keys of the machine that are changed: `gpu.l2.size=1MiB`.
+    /// Changes of the machine's keys: `gpu.l2.size=1MiB`.
     pub fn changes(&self) -> Vec<String> {
         self.sets.iter().map(|(key, value)| format!("{key}={value}")).collect()
     }
 
-    /// What the program is given. A switch (`true`) has no value, and one that is off (`false`) is not there.
+    /// The program's arguments. A switch that is on (`true`) has no value, and one that is off (`false`) is omitted.
     fn words(&self) -> Vec<String> {
         let word = |(name, value): &(String, String)| match value.as_str() {
             "true" => vec![name.clone()],
@@ -52,12 +52,13 @@ impl Task {
         words
     }
 
-    /// What the result depends on, hashed. Whatever is wrong with the machine is told here, before anything runs.
+    /// The hash of everything that the result depends on. Errors of the machine are reported here, before anything
+    /// runs.
     pub fn key(&self, simulator: &[u8]) -> miette::Result<String> {
         let machine = Machine::load(&self.system, &self.changes()).into_diagnostic();
         let machine = machine.wrap_err_with(|| format!("{self}"))?;
         let mut hash = Sha256::new();
-        // Each part with its length, so that no two lists run together to the same bytes.
+        // Each part is preceded by its length, so that different lists never give the same bytes.
         let mut part = |bytes: &[u8]| {
             hash.update((bytes.len() as u64).to_le_bytes());
             hash.update(bytes);
@@ -65,7 +66,7 @@ impl Task {
         part(simulator);
         part(machine.resolved.as_bytes());
         part(self.program.as_bytes());
-        // What is built in is part of the simulator.
+        // Built-in programs are part of the simulator.
         let file = Path::new(&self.program);
         if self.program.contains('/') {
             part(&files::read(file)?);

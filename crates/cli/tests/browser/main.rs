@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-/// A folder of a test's own, empty.
+/// An empty folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}"));
     _ = fs::remove_dir_all(&folder);
@@ -18,7 +18,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Runs the command to its end, and expects it to be a good one.
+/// Runs the command, which must succeed.
 fn cohesim(words: &str, out: &Path) {
     let mut parts = words.splitn(2, " -- ");
     let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
@@ -30,10 +30,10 @@ fn cohesim(words: &str, out: &Path) {
     assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// The run whose table of cores is the widest.
+/// The run with the widest table of cores.
 const EDGE: &str = "run edge --system apu-c-l3 -- --size tiny --cpu-share 50 --threads 4 --copies none";
 
-/// What is wrong with how wide the page is: that it must be scrolled sideways, or that a name is broken into letters.
+/// Reports layout errors: a page that must be scrolled sideways, or a name broken into letters.
 const TOO_WIDE: &str = r#"
     const wrong = [], page = document.documentElement;
     if (page.scrollWidth > page.clientWidth) wrong.push(`the page is ${page.scrollWidth} wide in ${page.clientWidth}`);

@@ -1,4 +1,4 @@
-//! `cohesim view`: pages load without errors, charts have the data, filtering works, and other pages are refused.
+//! `cohesim view`: pages load without errors, charts have the data, filtering works, and foreign requests are refused.
 
 use crate::{
     EDGE, TOO_WIDE, cohesim, folder,
@@ -15,7 +15,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A viewer of a folder, until it is dropped.
+/// A viewer of a folder, stopped on drop.
 struct Viewer {
     process: Child,
     port: u16,
@@ -43,7 +43,7 @@ impl Viewer {
         serde_json::from_str(&text).expect("it is JSON")
     }
 
-    /// The address part of the run in this folder.
+    /// The id in the address of the run in this folder.
     fn id(&self, name: &str) -> String {
         let runs = self.json("/api/runs");
         let run = runs["runs"].as_array().expect("runs are a list").iter().find(|run| run["name"] == name);
@@ -60,7 +60,7 @@ impl Drop for Viewer {
 
 /// Opens a page of the viewer and expects no error in its console.
 fn look(browser: &Browser, viewer: &Viewer, page: &str) {
-    // Another page in between: an address that differs behind `#` alone would not be loaded.
+    // Another page in between, because a browser does not reload for a change after `#`.
     browser.open("about:blank");
     browser.open(&viewer.page(page));
     browser.until("document.body?.dataset.ready");
@@ -95,7 +95,7 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
         json!("edge")
     );
 
-    // One run: charts have what the summary has, and an element of the drawing shows its statistics.
+    // One run: charts show the summary's data, and an element of the drawing shows its statistics.
     let id = viewer.id("edge");
     look(&browser, &viewer, &format!("run/{id}"));
     browser.until("document.querySelectorAll('.chart canvas').length >= 3");
@@ -131,7 +131,7 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
         json!(true)
     );
 
-    // Several: what differs between two policies on one machine.
+    // Several runs: the difference between two policies on one machine.
     let ids = [viewer.id("bfs"), viewer.id("remote")].join(",");
     look(&browser, &viewer, &format!("compare/{ids}"));
     assert_eq!(browser.script("return document.querySelectorAll('.overview thead th').length;"), json!(3));
@@ -141,7 +141,7 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
     look(&browser, &viewer, "experiments");
     look(&browser, &viewer, "experiment/giles-study2");
 
-    // Every page in a narrow window, and in the dark.
+    // Every page in a narrow window, and in the dark theme.
     for page in ["runs".to_owned(), format!("run/{id}"), format!("compare/{ids}"), "experiments".into()] {
         for width in [1280, 640] {
             browser.resize(width);

@@ -23,7 +23,7 @@ fn tables_of_every_page_fit_wide_and_narrow_windows() {
             assert_eq!(browser.errors(), Vec::<String>::new(), "{page}");
         }
     }
-    // The table of statistics is filled by the script of the page, and filtered by what is typed.
+    // The page's script fills the table of statistics, and typing filters it.
     let rows = "return document.querySelectorAll('#table tbody tr').length;";
     assert!(browser.script(rows).as_u64().is_some_and(|rows| rows >= 100));
     browser.script("document.getElementById('filter').focus();");

@@ -1,6 +1,6 @@
-//! A browser that tests drive: Debian's chromium by chromedriver, over the WebDriver protocol (W3C, "WebDriver").
+//! Drives a browser in tests: Debian's chromium by chromedriver, over the WebDriver protocol (W3C, "WebDriver").
 //!
-//! HTTP is spoken by hand: a request and its answer on a connection of their own.
+//! HTTP is implemented here: each request has its own connection.
 
 use serde_json::{Value, json};
 use std::{
@@ -16,13 +16,13 @@ pub struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    /// Of the browser, which goes with it.
+    /// The browser's profile folder, removed with it.
     profile: PathBuf,
 }
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether there is a browser on this computer. Where there must be one (`COHESIM_REQUIRE_CHROMIUM`), that there is none fails the test.
+/// Whether a browser is installed. With `COHESIM_REQUIRE_CHROMIUM` set, its absence fails the test.
 pub fn available() -> bool {
     let found = Command::new("chromedriver").arg("--version").output().is_ok_and(|out| out.status.success());
     assert!(
@@ -45,7 +45,7 @@ impl Browser {
             line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse().ok()
         });
         let port = port.expect("chromedriver says on which port it listens");
-        // What else it says is of no use, but must be taken.
+        // Further output is useless, but must be read.
         thread::spawn(move || lines.for_each(drop));
         let profile = std::env::temp_dir().join(format!("cohesim-browser-{}-{port}", std::process::id()));
         let flags = [
@@ -77,25 +77,25 @@ impl Browser {
         self.own("POST", "url", &json!({ "url": address }));
     }
 
-    /// Makes the window as wide as asked, and the page in it.
+    /// Sets the width of the window and of the page in it.
     pub fn resize(&self, width: u32) {
         let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         let order = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": metrics });
         self.own("POST", "goog/cdp/execute", &order);
     }
 
-    /// Has the user prefer dark pages, or light ones.
+    /// Sets the preferred colour scheme: dark or light.
     pub fn prefer(&self, scheme: &str) {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.own("POST", "goog/cdp/execute", &json!({ "cmd": "Emulation.setEmulatedMedia", "params": features }));
     }
 
-    /// What a script returns: the body of a function.
+    /// The result of a script, which is the body of a function.
     pub fn script(&self, script: &str) -> Value {
         self.own("POST", "execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// Waits until a condition holds: an expression.
+    /// Waits until a condition holds, given as an expression.
     pub fn until(&self, condition: &str) {
         let begun = Instant::now();
         while self.script(&format!("return !!({condition});")) != json!(true) {
@@ -107,7 +107,7 @@ impl Browser {
         }
     }
 
-    /// Types into the element that has the focus.
+    /// Types into the focused element.
     pub fn type_keys(&self, text: &str) {
         let keys = text
             .chars()
@@ -116,7 +116,7 @@ impl Browser {
         self.own("POST", "actions", &actions);
     }
 
-    /// Errors and warnings in the console since this was last asked for.
+    /// Errors and warnings in the console since the last call.
     pub fn errors(&self) -> Vec<String> {
         let log = self.own("POST", "se/log", &json!({ "type": "browser" }));
         let entries = log.as_array().cloned().unwrap_or_default();
@@ -148,7 +148,7 @@ impl Drop for Browser {
     }
 }
 
-/// A request to this computer, and the answer: its status and its body.
+/// Sends a request to this computer; returns the status and the body of the answer.
 pub fn http(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");

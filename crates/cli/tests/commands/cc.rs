@@ -1,11 +1,11 @@
-//! `cohesim cc`: with the compiler where there is one, and what is said where there is none.
+//! `cohesim cc`: with the compiler if it is installed, and the error messages if not.
 
 use crate::support::{Folder, cohesim};
 use std::{fs, path::Path, process::Command};
 
 const DEVICE_LIBS: &str = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";
 
-/// The compiler is optional; without it only the messages can be tested.
+/// Whether the optional compiler is installed; without it only the messages can be tested.
 fn compiler_is_there() -> bool {
     let there = Command::new("clang-19").arg("--version").output().is_ok() && Path::new(DEVICE_LIBS).is_dir();
     if !there {

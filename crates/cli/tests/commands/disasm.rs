@@ -1,4 +1,4 @@
-//! `cohesim disasm`: code objects made readable.
+//! `cohesim disasm`: disassembled code objects.
 
 use crate::support::{cohesim, object};
 

@@ -1,4 +1,4 @@
-//! `cohesim launch`: results, and what is said when something does not fit.
+//! `cohesim launch`: results, and errors for arguments that do not fit.
 
 use crate::support::{Folder, cohesim, object};
 use std::fs;

@@ -1,4 +1,4 @@
-//! The commands from outside: what they print, write and refuse.
+//! The commands from outside: what they print, write and reject.
 
 mod cc;
 mod disasm;

@@ -1,7 +1,7 @@
-//! OpenCL programs as their users build and run them: linked with what `cohesim sdk` writes, run by `cohesim run`.
+//! OpenCL programs as users build and run them: linked with the library of `cohesim sdk`, run by `cohesim run`.
 //!
-//! Needs gcc, the OpenCL headers and clang-19 with AMD's device libraries; without them the tests say that nothing was run,
-//! or fail where `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
+//! Needs gcc, the OpenCL headers and clang-19 with AMD's device libraries. Without them the tests print that nothing
+//! was run, or fail if `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
 
 use crate::support::{Folder, code, cohesim};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// A program of `tests/guests`, linked with the library; none if the tools are not installed.
+/// Builds a program of `tests/guests`, linked with the library; `None` if the tools are not installed.
 fn build(folder: &Folder, source: &str) -> Option<String> {
     let sdk = folder.file("sdk");
     cohesim(&["sdk", &sdk]).result();
@@ -34,7 +34,7 @@ fn build(folder: &Folder, source: &str) -> Option<String> {
     None
 }
 
-/// Runs a program under both memory policies; its last line must be what is expected.
+/// Runs a program under both memory policies; its last line must be `expected`.
 fn passes(source: &str, expected: &str) {
     let folder = Folder::new(&source.replace('.', "-"));
     let Some(program) = build(&folder, source) else { return };
@@ -93,8 +93,8 @@ fn the_sdk_says_how_to_link() {
 
 const KERNEL: &str = "\n__kernel void k(__global int *p) { p[0] = 1; }\n";
 
-/// A program works in a folder that it may write under another name. It puts a link that lies there in the place of that
-/// folder, so that the folder's path leads out of all that it was shown.
+/// A program works in a folder that is also mounted writable under another name. It replaces that folder by a link, so
+/// that the folder's path leads out of everything mounted.
 #[test]
 fn a_kernel_can_not_read_what_its_program_was_not_shown_however_that_moves_folders() {
     let folder = Folder::new("escape");
@@ -134,13 +134,13 @@ fn a_kernel_can_not_read_what_its_program_was_not_shown_however_that_moves_folde
     assert!(made[0].contains("not built") && made[1].contains("not built") && made[3] == "built:", "{out}");
 }
 
-/// The processes that work in a folder or below it.
+/// The processes whose current folder is this one or below it.
 fn at_work_in(folder: &Path) -> Vec<PathBuf> {
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     processes.filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))).collect()
 }
 
-/// Waits until something is so, for a minute at most.
+/// Waits until a condition holds, for at most a minute.
 fn until(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..6000 {
         if is_so() {
@@ -159,7 +159,7 @@ fn signals_end_a_build_at_once_and_leave_nothing_behind() {
     fs::create_dir_all(&work).unwrap();
     fs::create_dir_all(&temporary).unwrap();
     let temporary = Path::new(&temporary).canonicalize().unwrap();
-    // It includes itself twice, and so on: without a signal it takes until the compiler's limit.
+    // The file includes itself twice, recursively: without a signal, compiling takes until the compiler's limit.
     fs::write(
         format!("{work}/self.h"),
         "#if __INCLUDE_LEVEL__ < 100\n#include \"self.h\"\n#include \"self.h\"\n#endif\n",

@@ -1,4 +1,4 @@
-//! Experiments of the papers, as the command lists and refuses them. What they find is tested where they are.
+//! Experiments of the papers: how the command lists and rejects them. Their findings are tested in `figures`.
 
 use crate::support::cohesim;
 

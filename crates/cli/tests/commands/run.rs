@@ -3,7 +3,7 @@
 use crate::support::{Folder, code, cohesim};
 use std::path::Path;
 
-/// The guests of the tests of `os`.
+/// Path of the guest programs of `os`'s tests.
 fn guests() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../os/tests/guests/guests");
     path.to_str().expect("the path of the project is UTF-8").to_string()
@@ -148,7 +148,7 @@ fn a_file_that_is_no_program_is_refused_by_machines_with_cores_too() {
     }
 }
 
-/// Every thread of the command beside its first is refused by a stack larger than memory.
+/// A stack larger than memory makes every thread creation fail, except that of the first thread.
 #[test]
 fn threads_that_the_operating_system_refuses_are_done_without_or_missed_clearly() {
     let refused = |arguments: &[&str]| {

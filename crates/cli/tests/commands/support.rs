@@ -1,11 +1,11 @@
-//! The command as its users run it.
+//! Runs the command as users do.
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
-/// What a run of the command gave.
+/// The result of running the command.
 pub struct Outcome {
     pub ok: bool,
     pub out: String,
@@ -13,13 +13,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The result, of a run that must have gone well.
+    /// The output of a run that must succeed.
     pub fn result(self) -> String {
         assert!(self.ok, "the command failed:\n{}", self.err);
         self.out
     }
 
-    /// The message, of a run that must have failed, without the line breaks of the terminal.
+    /// The message of a run that must fail, without the terminal's line breaks.
     pub fn error(self) -> String {
         assert!(!self.ok, "the command did not fail:\n{}", self.out);
         let words: Vec<&str> =
@@ -33,7 +33,6 @@ impl Outcome {
     }
 }
 
-/// Runs the command.
 pub fn cohesim(arguments: &[&str]) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
     let Output { status, stdout, stderr } = command.args(arguments).output().expect("the command was built");
@@ -41,7 +40,7 @@ pub fn cohesim(arguments: &[&str]) -> Outcome {
     Outcome { ok: status.success(), out: text(stdout), err: text(stderr) }
 }
 
-/// Runs the command and gives its exit code.
+/// Runs the command and returns its exit code.
 pub fn code(arguments: &[&str]) -> i32 {
     let output = Command::new(env!("CARGO_BIN_EXE_cohesim")).args(arguments).output().expect("the command was built");
     output.status.code().expect("the command was not killed")
@@ -53,7 +52,7 @@ pub fn object(name: &str) -> String {
     path.to_str().expect("the path of the project is UTF-8").to_string()
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed after the test.
 pub struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! Machines as the command shows them, and what it reports on runs on them.
+//! Machines as the command shows them, and reports of runs on them.
 
 use crate::support::{Folder, cohesim, object};
 

@@ -1,4 +1,4 @@
-//! The built-in programs that have no work for a GPU: OpenMP versions of workloads, and litmus tests.
+//! The built-in programs that use no GPU: OpenMP versions of workloads, and litmus tests.
 
 use ::workloads::CPU_PROGRAMS;
 
@@ -61,7 +61,7 @@ fn no_litmus_test_sees_what_total_store_order_forbids() {
 
 #[test]
 fn the_relaxed_outcome_is_missed_where_instructions_are_whole() {
-    // Without time, threads take turns: every run is an interleaving.
+    // In functional runs, threads take turns: every run is an interleaving.
     let Ran { code, out } = inside("litmus", &["--", "SB", "--runs", "200", "--expect-relaxed"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.ends_with("SB: wrong: the relaxed outcome was not seen\n"), "{out}");

@@ -1,4 +1,4 @@
-//! Programs as `gcc prog.c -lOpenCL` makes them: dynamically linked, with the libraries of this computer.
+//! Programs built by `gcc prog.c -lOpenCL`: dynamically linked with the libraries of this computer.
 
 use std::{fs, path::Path, process::Command};
 

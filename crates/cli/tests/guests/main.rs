@@ -1,4 +1,4 @@
-//! Whole programs inside cohesim: the built-in workloads, and programs written as people write them.
+//! Whole programs inside cohesim: the built-in workloads, and ordinary user programs.
 
 mod cpu_programs;
 mod dynamic;
@@ -12,14 +12,14 @@ mod workloads;
 
 use std::process::Command;
 
-/// What a program printed, and its exit code.
+/// A program's output and exit code.
 #[derive(Debug, PartialEq)]
 struct Ran {
     code: Option<i32>,
     out: String,
 }
 
-/// Runs a command; what it says on standard error goes to the test's.
+/// Runs a command; its standard error goes to the test's.
 fn ran(command: &mut Command) -> Ran {
     let output = command.output().expect("the program is there");
     eprint!("{}", String::from_utf8_lossy(&output.stderr));

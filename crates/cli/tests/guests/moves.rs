@@ -1,10 +1,11 @@
-//! Every function that moves bytes, and images of every kind, on machines of every family: the programs check themselves.
+//! Every function that moves bytes, and images of every kind, on machines of every family. The programs check
+//! themselves.
 
 use std::process::Command;
 
 use crate::{Ran, programs, ran, support::Folder};
 
-/// Builds a program, and runs it on machines with more options and arguments.
+/// Builds a program, and runs it on several machines, each with its options, with these arguments.
 fn is_right(name: &str, systems: &[&[&str]], arguments: &[&str]) {
     let folder = Folder::new(&format!("{name}-{}", systems[0].join("-").replace(['=', '.'], "-")));
     let sdk = format!("-L{}/sdk", programs::ROOT);
@@ -124,7 +125,7 @@ fn kernels_of_two_queues_overlap_on_two_devices_and_on_one_that_has_room_for_bot
     assert!(start < other_end && other_start < end, "{start} to {end}, and {other_start} to {other_end}");
 }
 
-/// When kernels of a GPU began and ended, in microseconds, as a trace tells.
+/// When kernels of a GPU began and ended, in microseconds, from a trace.
 fn kernels(trace: &str, gpu: &str) -> Vec<(f64, f64)> {
     let text = std::fs::read_to_string(trace).expect("there is a trace");
     let trace: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");

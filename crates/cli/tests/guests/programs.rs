@@ -1,8 +1,7 @@
 //! Programs of `tests/guests`, built with gcc, run on this computer and inside cohesim, and compared.
 //!
-//! gcc is needed, and for OpenCL programs the headers; where PoCL is there too, what they print on it is what they must
-//! print here. Without these the tests say that nothing was run, or fail where `COHESIM_REQUIRE_POCL` is set, as in
-//! continuous integration.
+//! Needs gcc and, for OpenCL programs, the headers. If PoCL is installed, its output is the expected one. Without these
+//! the tests print that nothing was run, or fail if `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
 
 use std::{path::Path, process::Command};
 
@@ -10,7 +9,7 @@ use crate::{inside, ran, support::Folder};
 
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Builds a program; `None`, said loudly, where something is not installed.
+/// Builds a program; `None`, with a message, if something is not installed.
 pub fn build(name: &str, folder: &Folder, target: &str, flags: &[&str]) -> Option<String> {
     let (compiler, standard) = if name.ends_with(".cpp") { ("g++", "-std=c++17") } else { ("gcc", "-std=gnu11") };
     let (source, target) = (Path::new(ROOT).join("tests/guests").join(name), folder.file(target));
@@ -27,7 +26,7 @@ pub fn build(name: &str, folder: &Folder, target: &str, flags: &[&str]) -> Optio
     None
 }
 
-/// A program that needs nothing but the C or C++ library: prints the same here and there.
+/// Checks that a program that needs only the C or C++ library prints the same natively and inside.
 fn prints_the_same_inside(name: &str, flags: &[&str]) {
     let folder = Folder::new(name);
     let Some(program) = build(name, &folder, "static", &[&["-static"], flags].concat()) else { return };
@@ -36,7 +35,7 @@ fn prints_the_same_inside(name: &str, flags: &[&str]) {
     assert_eq!(inside(&program, &[]), expected);
 }
 
-/// A program that uses OpenCL: prints the same on PoCL and inside, wherever buffers lie.
+/// Checks that an OpenCL program prints the same on PoCL and inside, under several placements of buffers.
 fn prints_the_same_as_on_pocl(name: &str) {
     let folder = Folder::new(name);
     let sdk = format!("-L{ROOT}/sdk");
@@ -140,7 +139,8 @@ fn a_program_that_waits_for_ever_on_cores_is_told_where_its_threads_are() {
 
 #[test]
 fn a_thread_that_works_for_the_driver_wakes_those_that_wait_for_it() {
-    // In time, the thread that serves the driver does the last copy of a read while the program's own thread waits for it.
+    // In a timed run, the thread that serves the driver executes the last copy of a read while the program's own thread
+    // waits for it.
     let folder = Folder::new("pipeline_in_time");
     let sdk = format!("-L{ROOT}/sdk");
     let flags = ["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"];

@@ -1,4 +1,4 @@
-//! Whole programs on machines, in time.
+//! Whole programs on machines, timed.
 
 use std::{fs, process::Command, thread, time::Duration};
 
@@ -39,7 +39,7 @@ fn a_workload_is_right_with_explicit_copies_and_refuses_pointers_that_the_machin
     assert_eq!(with("none").code, Some(2), "there is no fine-grained shared memory");
 }
 
-/// A probe of a line that is being flushed comes after the flush then.
+/// With these latencies, a probe arrives after the flush of its line.
 #[test]
 fn a_kernel_comes_to_its_end_in_a_hierarchy_of_memories_with_a_long_way_to_its_second_level_cache() {
     for latency in ["46 ns", "500 ns"] {
@@ -49,7 +49,7 @@ fn a_kernel_comes_to_its_end_in_a_hierarchy_of_memories_with_a_long_way_to_its_s
     }
 }
 
-/// Those that launch once, often, with atomic accesses, with barriers, and with control flow that diverges.
+/// Workloads with one launch, with many, with atomic accesses, with barriers, and with divergent control flow.
 const HANDFUL: [&str; 5] = ["matmul", "bitonic-sort", "histogram", "reduction", "bfs"];
 
 #[test]
@@ -82,7 +82,7 @@ fn an_interrupted_run_tells_what_is_known_so_far() {
     let mut command = cohesim(&["run", "matmul", "--system", "skeleton", "--", "--size", "512"]);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let child = command.spawn().expect("the command was built");
-    // Before its first breath it would simply be gone.
+    // If the signal came before the program starts, it would simply be killed.
     thread::sleep(Duration::from_millis(1500));
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
     assert!(killed.success());
@@ -101,7 +101,7 @@ fn a_time_limit_ends_a_kernel_too() {
     assert!(said.contains("stopped after 5 ms of simulated time"), "{said}");
 }
 
-/// A call of the driver that brings in 16 MiB takes the kernel more than a millisecond.
+/// A driver call that allocates 16 MiB takes the kernel more than a millisecond.
 #[test]
 fn a_time_limit_ends_a_program_on_cores_too() {
     let program = ["--", "--size", "2048", "--copies", "none"];
@@ -149,12 +149,12 @@ fn machines_are_compared_with_the_first() {
     assert_eq!(folder.names(), ["comparison.html", "comparison.json", "r9nano", "skeleton"]);
 }
 
-/// A workload that launches six kernels and looks at a result after each.
+/// Runs a workload that launches six kernels and reads a result after each.
 fn short(system: &str, options: &[&str]) -> Ran {
     ran(&mut cohesim(&[&["run", "bfs", "--system", system], options, &["--", "--size", "256"]].concat()))
 }
 
-/// What a run in JSON says of its fast-forward, and of kernels.
+/// The fast-forward and the number of kernels in a run's JSON report.
 fn forwarded(system: &str, options: &[&str]) -> (serde_json::Value, u64) {
     let Ran { code, out } = short(system, &[&["--json"], options].concat());
     assert_eq!(code, Some(0), "{out}");

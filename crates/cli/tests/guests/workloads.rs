@@ -1,4 +1,4 @@
-//! The built-in workloads as whole programs: host code on the emulated CPU, kernels on the emulated GPU.
+//! The built-in workloads as whole programs: host code on the functional CPU, kernels on the functional GPU.
 
 use std::process::Command;
 
@@ -20,14 +20,14 @@ fn every_workload_is_right_with_every_memory_policy() {
             let rest = out.strip_prefix(&format!("{} size ", workload.name)).unwrap_or_else(|| panic!("{out}"));
             let (size, verdict) = rest.split_once(": ").unwrap_or_else(|| panic!("{out}"));
             assert!(verdict.starts_with("right"), "{out}");
-            // Tiny is the same here as for the workload without its host program.
+            // The tiny size must equal that of the workload without its host program.
             let described = (workload.sizes)(Size::Tiny);
             assert!(size.split('x').all(|n| n == "1" || described.contains(n)), "{size} is not {described}");
         }
     }
 }
 
-/// Policies for GPUs that have memory of their own, with few bytes in a block and in a memory so that much has to move.
+/// Policies for GPUs with memories of their own; blocks and memories are small, so that many bytes move.
 const APART: [&[&str]; 7] = [
     &["memcpy", "--spread", "pages"],
     &["zero-copy", "--gpu-memory", "1MiB"],
@@ -121,7 +121,7 @@ fn inputs_are_those_of_the_workload_without_its_host_program() {
     assert_eq!(expected("bitonic-sort"), keys[1024].to_string());
 }
 
-/// The workloads of each paper, whose sizes go by the paper's key.
+/// The workloads of each paper; their sizes are named by the paper's key.
 const PAPERS: [(&str, &[&str]); 4] = [
     (
         "halcone",
@@ -199,7 +199,7 @@ fn every_workload_of_a_paper_has_its_size_and_a_scaled_one() {
     assert_eq!((code, out.as_str()), (Some(0), "transpose size 256x256: right (max error 0 ulp)\n"));
 }
 
-/// Those that search or walk graphs.
+/// Workloads on graphs.
 const OF_GRAPHS: [&str; 7] =
     ["bfs", "betweenness", "colouring-max", "colouring-maxmin", "independent-set", "pagerank", "pagerank-spmv"];
 
@@ -272,8 +272,8 @@ fn every_workload_is_right_on_four_gpus() {
     }
 }
 
-/// A level of bfs reads how far nodes are while others of the level are marked. That is a race, though one without consequences: a node
-/// that is being marked is not of this level, whichever value is read.
+/// bfs reads the distances of nodes while other nodes of the level are marked. This race is harmless: a node being
+/// marked does not belong to the current level, whichever value is read.
 #[test]
 fn no_workload_has_a_data_race_but_for_the_search_whose_result_does_not_depend_on_it() {
     for workload in ALL {

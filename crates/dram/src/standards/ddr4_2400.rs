@@ -1,7 +1,7 @@
 //! DDR4-2400: a 64-bit channel of x8 devices of 8 Gb.
 //!
 //! Source: the public configurations `DDR4_2400_8x8` of gem5 and `DDR4_8Gb_x8_2400` of DRAMsim3 (which writes at CWL
-//! 16), made from Micron's data sheets. CL, tRCD and tRP (13.32 ns each), tRAS (32 ns), tRC (their sum), CWL (12 or
+//! 16), made from Micron's data sheets. CL, tRCD and tRP (13.32 ns each), tRAS (32 ns), tRC (tRAS + tRP), CWL (12 or
 //! 16), tCCD_S, tCCD_L (5 ns) and tRTP were checked against excerpts of those sheets (MT40A, grade -083E, 16-16-16).
 //! tRRD, tFAW, tWR, tWTR and tRFC were not. A cycle is 0.833 ns.
 

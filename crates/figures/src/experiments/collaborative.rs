@@ -1,7 +1,7 @@
-//! The five collaborative programs of the dissertation (`[giles 3.3.2]`), as studies 2 and 3 run them: on the
-//! machine of Table 4.1, with part of the work for threads of the CPU.
+//! The five collaborative programs of the dissertation (`[giles 3.3.2]`) as in studies 2 and 3: on the machine of Table
+//! 4.1, with part of the work for threads of the CPU.
 //!
-//! The paper does not give problem sizes; it took those with the largest speedup (4.4.1).
+//! The paper does not give problem sizes; it used those with the largest speed-up (4.4.1).
 
 use crate::{Job, Plan, experiment::Compute};
 
@@ -10,11 +10,11 @@ const MACHINE: &str = "apu-c-l3";
 pub struct Collaborative {
     pub name: &'static str,
     pub program: &'static str,
-    /// The settings that were best in the paper (Table 4.2).
+    /// The best settings in the paper (Table 4.2).
     pub best: Setting,
-    /// Of quick experiments and of others: large enough that starting threads does not hide what they do.
+    /// Sizes of quick and of other experiments, large enough that thread creation does not dominate.
     sizes: [&'static str; 2],
-    /// Further arguments: of backprop, the second phase alone is measured (3.3.2.1).
+    /// Further arguments. Of backprop only the second phase is measured (3.3.2.1).
     extra: &'static str,
 }
 
@@ -56,7 +56,7 @@ pub const PROGRAMS: [Collaborative; 5] = [
     },
 ];
 
-/// Threads of the CPU, and its share in per cent.
+/// Number of CPU threads, and the CPU's share of the work in per cent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub threads: u32,
@@ -64,7 +64,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Without a share of the CPU it is the program of the GPU alone (4.4.1).
+    /// Without a CPU share, the program runs on the GPU alone (4.4.1).
     pub const GPU_ALONE: Self = Self { threads: 8, share: 0 };
 }
 
@@ -76,7 +76,7 @@ impl Collaborative {
     }
 }
 
-/// A plan of these runs of each program.
+/// A plan with these runs of each program.
 pub fn plan(runs: impl Fn(&Collaborative) -> Vec<Job>, notes: &[&str], rows: Compute) -> Plan {
     let notes = notes.iter().map(|note| (*note).to_owned()).collect();
     Plan { jobs: PROGRAMS.iter().flat_map(runs).collect(), native: Vec::new(), alone: false, notes, rows }

@@ -1,4 +1,5 @@
-//! What the papers say of memory policies in words, without numbers: which of two is faster on what kind of program.
+//! Claims of the papers about memory policies that are stated without numbers: which of two is faster for which kind of
+//! program.
 
 use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, Size, job::ratio};
 
@@ -13,14 +14,14 @@ pub const EXPERIMENT: Experiment = Experiment {
 struct Claim {
     why: &'static str,
     program: &'static str,
-    /// Of quick runs, and of others.
+    /// Sizes of quick and of other runs.
     sizes: [&'static str; 2],
     extra: &'static str,
-    /// Keys of the machine that are the paper's.
+    /// Changes of the machine that follow the paper.
     changes: &'static [&'static str],
     faster: &'static str,
     slower: &'static str,
-    /// How many times as fast it is at the least.
+    /// Minimum factor between the two.
     least: f64,
 }
 

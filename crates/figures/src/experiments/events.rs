@@ -1,8 +1,9 @@
-//! Table 2.1 of the dissertation on CPU-GPU collaboration, of the engine here: how many events a simulated cycle has, and what
-//! one takes (`[giles 2.6.2]`).
+//! Table 2.1 of the dissertation on CPU-GPU collaboration, for this engine: events per simulated cycle, and the time
+//! per event (`[giles 2.6.2]`).
 //!
-//! As in the paper the program's parallel section counts; what an event takes is of the whole run. An event is a context that runs
-//! once. Those of the paper run in every cycle of their element, those here only when there is something to do.
+//! As in the paper, events are counted in the program's parallel section; the time per event is that of the whole run.
+//! An event is one step of a context. The paper's contexts run in every cycle of their element, those of this engine
+//! only when there is something to do.
 
 use crate::{Experiment, Job, Options, Plan, Results, Row, mean, native};
 
@@ -15,7 +16,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 const MACHINE: &str = "apu-c-l3";
 
-/// Cores, and the paper's events in a cycle: on average, and the most.
+/// Number of cores, and the paper's events per cycle: mean and maximum.
 const CORES: [(u32, f64, f64); 8] = [
     (1, 13.0, 26.0),
     (2, 20.0, 38.0),
@@ -31,7 +32,7 @@ const CORES: [(u32, f64, f64); 8] = [
 const CYCLES: f64 = 2680.0;
 
 fn job(cores: u32, quick: bool) -> Job {
-    // A row at least for each thread; what is checked by one thread is no part of it.
+    // At least one row per thread. The check, which runs on one thread, is left out.
     let size = if quick { "128x128 --iterations 8" } else { "usual --iterations 20" };
     let arguments = format!("--size {size} --no-check --threads {cores}");
     Job::new(MACHINE, "hotspot-omp", &arguments).with(&[format!("cpu.cores={cores}"), format!("system.slices={cores}")])

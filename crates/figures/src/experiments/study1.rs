@@ -1,5 +1,5 @@
-//! Study 1 of the dissertation on CPU-GPU collaboration: what a shared last-level cache and coherence between CPU and GPU do to
-//! programs that were written without them (`[giles 4.3]`).
+//! Study 1 of the dissertation on CPU-GPU collaboration: the effect of a shared last-level cache and of coherence
+//! between CPU and GPU on programs written without them (`[giles 4.3]`).
 
 use super::RODINIA;
 use crate::{Experiment, Job, Options, Plan, Results, Row};
@@ -11,22 +11,22 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// The machine that speedups are against.
+/// The baseline of the speed-ups.
 const BASE: &str = "apu4-nc-mc";
 
-/// The others, how arrays are handed over on them (of C-MC nothing may be touched while a kernel runs), and what the paper
-/// reports in the order of [`RODINIA`]. Of NC-L3 it says that it is slightly worse, without numbers.
+/// The other machines, how arrays are handed over on them (on C-MC the host may not touch arrays while a kernel runs),
+/// and the paper's speed-ups in the order of [`RODINIA`]. Of NC-L3 the paper says only that it is slightly worse.
 const SYSTEMS: [(&str, &str, [Option<f64>; 6]); 3] = [
     ("apu4-nc-l3", "explicit", [None; 6]),
     ("apu4-c-mc", "mapped", [Some(3.27), Some(1.06), Some(0.94), Some(6.51), Some(1.21), Some(1.19)]),
     ("apu4-c-l3", "none", [Some(3.67), Some(1.06), Some(0.95), Some(8.83), Some(1.23), Some(1.40)]),
 ];
 
-/// The paper has two values of BFS; 4.7 has these.
+/// The paper has two values for BFS; these are from 4.7.
 const OTHER_BFS: [(&str, f64); 2] = [("apu4-c-mc", 1.15), ("apu4-c-l3", 1.16)];
 
-/// Sizes of quick runs, in the order of [`RODINIA`], and steps of all runs where a program has such. Rodinia's backprop is trained
-/// once, and its hotspot is started for one launch.
+/// Sizes of quick runs, in the order of [`RODINIA`], and numbers of steps for programs that have steps. Rodinia's
+/// backprop trains once, and its hotspot makes one launch.
 const SMALL: [&str; 6] = ["16384", "128", "2048", "512x512", "256", "32768"];
 const STEPS: [&str; 6] = ["--iterations 1", "", "--iterations 5", "--iterations 1", "", ""];
 

@@ -1,5 +1,5 @@
-//! Study 2 of the dissertation on CPU-GPU collaboration: how much of the work the CPU should do, with how many threads
-//! (`[giles 4.4]`).
+//! Study 2 of the dissertation on CPU-GPU collaboration: the best share of work for the CPU, and the best number of
+//! threads (`[giles 4.4]`).
 
 use super::collaborative::{self, PROGRAMS, Setting};
 use crate::{Experiment, Options, Plan, Results, Row, mean};
@@ -11,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// What the paper reports, in the order of [`PROGRAMS`].
+/// The paper's speed-ups, in the order of [`PROGRAMS`].
 const MEAN: [f64; 5] = [1.52, 1.36, 1.47, 1.69, 0.86];
 const BEST: [f64; 5] = [2.23, 1.74, 2.0, 2.2, 1.24];
 
@@ -40,11 +40,11 @@ fn rows(results: &Results, quick: bool) -> Vec<Row> {
     for (at, program) in PROGRAMS.iter().enumerate() {
         let Some(base) = results.get(&program.job(quick, Setting::GPU_ALONE)) else { continue };
         let speedup = |setting| Some((setting, results.get(&program.job(quick, setting))?.speedup_over(base)));
-        // Of all settings or not at all: a mean or a best of some says something else.
+        // Only if all settings have results: a mean or best of some settings would not be comparable.
         let speedups: Option<Vec<(Setting, f64)>> = settings(quick).into_iter().map(speedup).collect();
         let Some(speedups) = speedups else { continue };
         let all: Vec<f64> = speedups.iter().map(|(_, speedup)| *speedup).collect();
-        // Of equals the first.
+        // Among equals, the first.
         let best = speedups.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
         let (Some(mean), Some(&(Setting { threads, share }, best))) = (mean(&all), best) else { continue };
         let name = program.name;

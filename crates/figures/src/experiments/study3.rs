@@ -1,8 +1,8 @@
-//! Study 3 of the dissertation on CPU-GPU collaboration: bandwidth, the GPU's clock, the coalescer and the latency of switches
-//! (`[giles 4.5, Figs. 4.13 to 4.16]`).
+//! Study 3 of the dissertation on CPU-GPU collaboration: bandwidth, the GPU's clock, the coalescer and the latency of
+//! switches (`[giles 4.5, Figs. 4.13 to 4.16]`).
 //!
-//! A switch keeps a link for one cycle and can't for less: "negligible latency" is a crossbar of such, one switch between any two
-//! instead of up to five of two cycles each.
+//! A switch here occupies a link for at least one cycle. "Negligible latency" is therefore modelled by a crossbar of
+//! one-cycle switches: one switch between any two stations instead of up to five of two cycles each.
 
 use super::collaborative::{self, Collaborative, PROGRAMS};
 use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, job::ratio, mean};
@@ -14,15 +14,16 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Between the GPU and the memory controller: 72 B a cycle of the GPU's clock are 72 GB/s at 1 GHz and 288 GB/s at 4 GHz.
+/// Bandwidth between the GPU and the memory controller: 72 B per cycle of the GPU's clock are 72 GB/s at 1 GHz and 288
+/// GB/s at 4 GHz.
 const WIDE: &[&str] = &["system.hub.bytes_per_cycle=72"];
 const FAST: &[&str] = &["gpu.clock=4 GHz"];
-/// 32 GB/s of a hub at 4 GHz.
+/// 32 GB/s for a hub at 4 GHz.
 const NARROW_4GHZ: &[&str] = &["system.hub.bytes_per_cycle=8"];
 const COALESCER: &[&str] = &["gpu.l1v.waiting=96"];
 const NO_LATENCY: &[&str] = &["system.network.kind=crossbar", "system.network.latency=1"];
 
-/// A change of the machine, and the speedups of CPU and GPU that the paper reports of it.
+/// A change of the machine, and the paper's speed-ups of CPU and GPU.
 struct Change {
     name: &'static str,
     changes: &'static [&'static [&'static str]],
@@ -30,7 +31,7 @@ struct Change {
     gpu: Option<f64>,
 }
 
-/// Quick experiments do the first few.
+/// Quick experiments do only the first few.
 const QUICK: usize = 4;
 const CHANGES: [Change; 8] = [
     Change { name: "72 GB/s", changes: &[WIDE], cpu: Some(1.11), gpu: Some(1.04) },
@@ -62,7 +63,7 @@ fn changes(quick: bool) -> &'static [Change] {
     if quick { &CHANGES[..QUICK] } else { &CHANGES }
 }
 
-/// The program at its best setting of study 2.
+/// The program with its best setting of study 2.
 fn base(program: &Collaborative, quick: bool) -> Job {
     program.job(quick, program.best)
 }
@@ -90,7 +91,7 @@ fn plan(options: Options) -> Plan {
 fn rows(results: &Results, quick: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for change in changes(quick) {
-        // Means are of all programs or not at all: those of some could not be compared.
+        // Only if all programs have results: means of some programs would not be comparable.
         let pairs = PROGRAMS
             .iter()
             .map(|program| Some((results.get(&base(program, quick))?, results.get(&job(program, quick, change))?)));

@@ -1,7 +1,7 @@
-//! The validation of the dissertation on CPU-GPU collaboration: how much faster OpenMP programs get with more threads, simulated
-//! and on a real computer (`[giles 3.4.2, Fig. 3.14]`).
+//! The validation of the dissertation on CPU-GPU collaboration: speed-ups of OpenMP programs by number of threads,
+//! simulated and on a real computer (`[giles 3.4.2, Fig. 3.14]`).
 //!
-//! The paper's real computer had four cores; a comparison with one that has fewer, or that others use, says little.
+//! The paper's real computer had four cores. A comparison with a computer that has fewer, or that is busy, says little.
 
 use super::RODINIA;
 use crate::{Experiment, Job, Options, Plan, Results, Row, mean};
@@ -15,7 +15,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 const MACHINE: &str = "apu4-nc-mc";
 
-/// Threads, and the paper's mean difference between simulated and real speedups.
+/// Numbers of threads, and the paper's mean differences between simulated and real speed-ups.
 const THREADS: [(u32, f64); 2] = [(2, 0.104), (4, 0.22)];
 
 /// Sizes of quick runs, in the order of [`RODINIA`].
@@ -70,7 +70,7 @@ fn rows(results: &Results, quick: bool) -> Vec<Row> {
     rows
 }
 
-/// How far apart the two are, of the real one.
+/// The difference relative to the real value.
 fn difference(simulated: f64, native: f64) -> f64 {
     (simulated - native).abs() / native
 }

@@ -99,7 +99,7 @@ impl Builder<'_> {
         let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
         let tables = self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone();
         let me = self.plan.element(id).node.expect("a forward-backward table has a number");
-        let place = FbtPlace { me, banks: plan.banks.clone(), first_level: plan.first_level.clone() };
+        let place = FbtPlace { me, banks: plan.banks.clone(), first_level: plan.first_level.clone(), line: plan.line };
         let (side, control) = (self.side(id), self.control(id));
         let fbt = Fbt::new(tables, place, side, below, (control, &self.translators.roots), scope);
         scope.serve("control", |cx| fbt.run(cx));

@@ -310,6 +310,7 @@ impl Lowering<'_> {
             spec: fbt.spec,
             banks: machine.banks.deal(|bank| numbers.l2(number, bank)),
             first_level: first_level.collect(),
+            line: machine.l2.shape.line(),
         };
         let (path, node) = (Path::to_one("gpu", number).and("fbt"), Some(numbers.fbt(number)));
         let own = self.plan.add(path, (self.gpu_clock, 0), node, What::Fbt(plan));

@@ -31,7 +31,7 @@ use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
 use engine::{Hertz, LinkSpec, PortSpec, Time};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
-use mem::{Interleave, Share};
+use mem::{Bytes, Interleave, Share};
 use protocol::{Node, Roster, Sharers};
 use std::collections::BTreeMap;
 use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
@@ -300,6 +300,8 @@ pub struct FbtPlan {
     /// The bank of the second-level cache of each line, and the first-level caches.
     pub banks: Interleave<Node>,
     pub first_level: Vec<Node>,
+    /// Bytes of a line of the second-level cache.
+    pub line: Bytes,
 }
 
 /// The process on the cores.

@@ -1,4 +1,4 @@
-//! The systems that the simplest protocols are checked on.
+//! The systems on which the simplest protocols are checked.
 
 use crate::{
     Block, Controller, Kind, Line, Node, Roster, Table,
@@ -36,12 +36,12 @@ fn memory_of(name: &str, lines: usize, number: usize) -> Member {
     Member { initial, ..member(name.to_owned(), &Memory, 2, vec![node(number); lines]) }
 }
 
-/// These cores release or acquire.
+/// A stage in which these cores release or acquire.
 pub(crate) fn order(kind: Kind, scope: Scope, cores: std::ops::Range<usize>) -> Stage {
     Stage::Order { kind, scope, cores: cores.collect() }
 }
 
-/// Orders of caches that forget and write back as they are told.
+/// Orders of caches that invalidate and write back on request.
 pub(crate) fn told(member: &Member) -> Option<&'static Table> {
     match member.core {
         Some(_) => Some(&orders::orders_l1::TABLE),
@@ -50,7 +50,7 @@ pub(crate) fn told(member: &Member) -> Option<&'static Table> {
     }
 }
 
-/// Anybody may release or acquire at any time, so caches may be flushed, and invalidated where they hold nothing dirty.
+/// Any cache may be flushed at any time, and invalidated where it holds nothing dirty.
 pub(super) fn fences<'a>(caches: impl Iterator<Item = &'a Node>) -> Vec<(Node, Kind)> {
     caches.flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
 }
@@ -82,12 +82,12 @@ pub(super) fn vi(caches: usize, lines: usize) -> System {
     .with_orders(told)
 }
 
-/// So many GPUs with a first-level cache each.
+/// One GPU per entry, each with one first-level cache.
 pub(super) fn one_each(caches: usize) -> Vec<usize> {
     vec![1; caches]
 }
 
-/// A GPU for each entry, with so many first-level caches, and a second-level cache each; and memory.
+/// A GPU for each entry of `gpus`, with that many first-level caches and one second-level cache, over one memory.
 pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize) -> System {
     let cores: usize = gpus.iter().sum();
     let memory = node(cores + gpus.len());
@@ -104,7 +104,8 @@ pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], l
         members.push(member(format!("l2.{gpu}"), l2, 1, vec![memory; lines]));
     }
     members.push(memory_of("memory", lines, memory.0.into()));
-    // GPUs change places, or the first-level caches of a GPU that stands alone, but for the first: by way of that the L2 is told.
+    // GPUs are interchangeable. With only one GPU its first-level caches are, except the first, through which the L2
+    // gets its orders.
     let (all, device) = (0..cores, Scope::Device);
     let mut stages = vec![Stage::Work { cores: all.clone().collect() }];
     let equals = match gpus {
@@ -133,22 +134,22 @@ pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], l
     .with_orders(told)
 }
 
-/// Two GPUs with a first-level cache each, whose atomic accesses meet in memory.
+/// Two GPUs with a first-level cache each, whose atomic accesses are performed in memory.
 pub(super) fn atomics_below(l2: &'static dyn Controller<BYTES>, lines: usize) -> System {
     not_coherent(l2, &[1, 1], lines).with_atomics()
 }
 
-/// One GPU with two first-level caches at most, which also makes atomic accesses: they meet in its second-level cache.
+/// One GPU with at most two first-level caches and atomic accesses, which are performed in its second-level cache.
 pub(super) fn atomics(l2: &'static dyn Controller<BYTES>, caches: usize, lines: usize) -> System {
     not_coherent(l2, &[caches.min(2)], lines).with_atomics()
 }
 
-/// One GPU of two first-level caches over a second-level cache of two banks.
+/// One GPU with two first-level caches over a second-level cache with two banks.
 pub(super) fn banks(l2: &'static dyn Controller<BYTES>) -> System {
     not_coherent(l2, &[2], 2).banked().with_orders(told)
 }
 
-/// A host and `caches` accelerators; line n lives on accelerator n modulo their number. Each accelerator has a line.
+/// A host and `caches` accelerators; line n is on accelerator n modulo their number. Each accelerator has a line.
 pub(super) fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize, lines: usize) -> System {
     let lines = lines.max(caches);
     let data = Block::full([0; BYTES]);

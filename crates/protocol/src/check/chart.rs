@@ -8,7 +8,7 @@ use super::{
 use crate::{Msg, Node};
 use std::fmt::Write;
 
-/// Draws a trace from the start of a system; what is left undone at its end stands below.
+/// Draws a trace from the start of a system. Messages still in flight at its end are listed below.
 pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
     let members = &check.system.members;
     let column = members.iter().map(|member| member.name.len() + 2).max().unwrap_or(0).max(9);
@@ -49,7 +49,7 @@ pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
     out
 }
 
-/// What is under way at the end: what can't go on shows here.
+/// Lists what is in flight or waits at the end.
 fn left(check: &Check, world: &World) -> String {
     let name = |node| check.system.name(node);
     let mut out = String::new();
@@ -66,7 +66,7 @@ fn left(check: &Check, world: &World) -> String {
     out
 }
 
-/// What the stage that begins is about.
+/// Describes the stage that starts.
 fn stage(check: &Check, world: &World) -> String {
     match &check.system.stages[world.stage] {
         Stage::Work { .. } | Stage::Free { .. } => "work begins".to_owned(),
@@ -83,7 +83,7 @@ fn stage(check: &Check, world: &World) -> String {
     }
 }
 
-/// `Write 0x0 [1 .]  (l1.0 I -> P)`: the message and what it did to the line.
+/// `Write 0x0 [1 .]  (l1.0 I -> P)`: the message and its effect on the line.
 fn label(check: &Check, msg: &Msg<BYTES>, before: &World, after: &World) -> String {
     let member = &check.system.members[msg.to.0 as usize];
     let (slot, table) = (check.slot(msg), check.table_of(msg));
@@ -114,7 +114,7 @@ impl Lifelines {
         self.blank().into_iter().collect()
     }
 
-    /// With an arrow from one to another.
+    /// A row with an arrow from one member to another.
     fn arrow(&self, from: Node, to: Node) -> String {
         debug_assert!(from.0 < CORES && to.0 < CORES, "messages of cores are asked, not delivered");
         let (mut row, from, to) = (self.blank(), self.middle(from), self.middle(to));
@@ -123,7 +123,7 @@ impl Lifelines {
         row.into_iter().collect()
     }
 
-    /// With a star where a core or the driver asks.
+    /// A row with a star at the member that a core or the driver sends a message.
     fn star(&self, to: Node) -> String {
         let mut row = self.blank();
         row[self.middle(to)] = '*';

@@ -1,7 +1,7 @@
-//! What of a state with logical times can still make a difference.
+//! The part of a state with logical times that can still matter.
 //!
-//! Time only goes on. A lease that has ended has ended for good, and of the writes before the earliest time at which anybody can
-//! still read only the last can be seen. States that are the same but for that are one state.
+//! Time only advances. A lease that has ended stays ended. Of the writes before the earliest time at which any core
+//! can still read, only the last is visible. States that differ only in the rest are equal.
 
 use super::{
     model::Check,
@@ -34,7 +34,7 @@ impl Check {
         essence
     }
 
-    /// The earliest logical time at which anybody can still read.
+    /// The earliest logical time at which any core can still read.
     fn earliest(&self, world: &World) -> Stamp {
         let first_level = world.lines.iter().zip(self.system.members.iter().cycle());
         let first_level = first_level.filter(|(_, member)| member.core.is_some());
@@ -42,7 +42,8 @@ impl Check {
             let waiting = first_level.filter(|(line, _)| line.is_asked()).map(|(line, _)| line.stamps.cts);
             world.times.iter().copied().chain(waiting).min().unwrap_or(0)
         } else {
-            // Where a cache's time goes on by other lines, one may come on a lease that has ended.
+            // With several lines, a cache's time also advances by the other lines, so a line may arrive on a lease
+            // that has ended.
             let leased = self.system.lines == 1;
             first_level.map(|(line, _)| line.stamps.cts).min().filter(|_| leased).unwrap_or(0)
         }

@@ -1,21 +1,21 @@
 //! The hash that stands for a state.
 //!
-//! A checked state is many small numbers, most of them below 128. They are packed, a byte each where they fit, before they are
-//! mixed by a 128-bit multiplication, eight bytes at a time. The packing loses nothing: a larger number is a mark and its
-//! eight bytes. So what can go wrong is only that two states are mixed to the same 64 bits.
+//! A checked state consists of many small numbers, most of them below 128. They are packed, one byte each if they
+//! fit, and mixed by a 128-bit multiplication, eight bytes at a time. The packing is lossless: a larger number is a
+//! marker and its eight bytes. So the only possible error is that two states are mixed to the same 64 bits.
 
 use std::hash::Hasher;
 
 /// Odd numbers without a pattern: digits of pi.
 const SEED: u64 = 0x243f_6a88_85a3_08d3;
 const MIX: u64 = 0x1319_8a2e_0370_7345;
-/// Stands before a number that does not fit in seven bits.
+/// The marker before a number that does not fit in seven bits.
 const LARGE: u8 = 0x80;
 
 /// Packs, then mixes.
 pub struct Fingerprint {
     state: u64,
-    /// Bytes not mixed in yet, the latest lowest.
+    /// Bytes not mixed in yet, the latest in the lowest bits.
     pending: u64,
     count: u32,
 }

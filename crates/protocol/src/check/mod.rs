@@ -1,9 +1,9 @@
-//! The checker: every interleaving of a small system, and the shortest way to whatever is wrong.
+//! The checker: explores every interleaving of a small system, and finds the shortest trace to a violation.
 //!
-//! A [`System`] is a few cores, caches and a memory, wired. [`Check`] makes it something to [`Explore`]: its states are
-//! [`World`]s, its actions [`Move`]s. [`search`](search::search) walks them breadth first, takes states that differ only in
-//! the names of equal caches as one, and keeps a 64-bit fingerprint of each: with 10 million states the chance that two share
-//! one, and so that a state is missed, is below 1 in 100,000.
+//! A [`System`] is a few connected cores, caches and a memory. [`Check`] makes it something to [`Explore`]: its
+//! states are [`World`]s, its actions [`Move`]s. [`search`](search::search) explores them breadth first. It treats
+//! states that differ only in the names of equal caches as one, and keeps a 64-bit fingerprint of each. With 10
+//! million states, the probability that two share a fingerprint, so that a state is missed, is below 1 in 100,000.
 
 mod chart;
 mod essence;

@@ -1,4 +1,5 @@
-//! A system as something to explore: what may happen next ([`moves`]), what comes of it ([`effects`]), and what must hold ([`properties`]).
+//! A system as something to explore: the possible moves ([`moves`]), their effects ([`effects`]), and the invariants
+//! ([`properties`]).
 
 mod effects;
 mod moves;
@@ -18,49 +19,49 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// The most stores of a checked system: its oracle's sets hold the values 0 to 7.
+/// Maximum stores in a checked system: its oracle's sets hold the values 0 to 7.
 pub const MOST_VALUES: u8 = 7;
 
-/// Something that may happen.
+/// A move of a checked system.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
-    /// A core, or the driver, asks a member something.
+    /// A core, or the driver, sends a member a message, which arrives at once.
     Ask(Msg<BYTES>),
     /// A message arrives.
     Deliver(Msg<BYTES>),
-    /// A message that has arrived and waited gets on.
+    /// A message that has waited is accepted.
     Retry(Msg<BYTES>),
-    /// The next stage begins.
+    /// The next stage starts.
     Advance,
-    /// Logical time has run over: whatever is under way waits for it to start anew, and now it does, everywhere.
+    /// Timestamps have overflowed, and all messages in flight wait for the restart: logical time restarts everywhere.
     Restart,
-    /// A core's clock goes on, as if it had used another line.
+    /// A core's clock advances, as if it had used another line.
     Tick(usize),
 }
 
-/// A system, how far to look, and which cells have been met.
+/// A system, the limits of its exploration, and the cells met so far.
 pub struct Check {
     pub system: System,
     pub network: Network,
-    /// The row in which a message waits, on [`Network::Rows`].
+    /// The queue in which a message waits, on [`Network::Rows`].
     pub row: fn(&Msg<BYTES>) -> Row,
-    /// Stores in all; each writes a value of its own.
+    /// Stores in total, each with a value of its own.
     pub values: u8,
-    /// How often the stages are gone through before the last stretch of work.
+    /// How often all stages are passed before the last work stage.
     pub rounds: u8,
     renamings: Vec<Renaming>,
-    /// By table, then by cell: it was met.
+    /// By table, then by cell: whether it was met.
     met: Vec<Vec<AtomicBool>>,
 }
 
-/// Who answers a message.
+/// The controller that receives a message.
 struct Receiver<'a> {
     table: usize,
     controller: &'a dyn Controller<BYTES>,
     place: Place<'a>,
 }
 
-/// Sees which cells are met, from any thread.
+/// Records which cells are met, from any thread.
 struct Meter<'a>(&'a [AtomicBool]);
 
 impl Witness for Meter<'_> {
@@ -80,7 +81,7 @@ impl Check {
         Self { system, network, row: Msg::row, values, rounds, renamings, met }
     }
 
-    /// By table, then by cell, row after row: whether it was met.
+    /// By table, then by cell, row by row: whether it was met.
     pub fn met(&self) -> Vec<Vec<bool>> {
         self.met.iter().map(|table| table.iter().map(|met| met.load(Relaxed)).collect()).collect()
     }
@@ -97,12 +98,12 @@ impl Check {
         Msg::new(from, to, kind, LineAddr((line * BYTES) as u64), data)
     }
 
-    /// Whether two messages wait in the same row.
+    /// Whether two messages wait in the same queue.
     fn share_row(&self, one: &Msg<BYTES>, other: &Msg<BYTES>) -> bool {
         one.to == other.to && self.slot(one) == self.slot(other) && (self.row)(one) == (self.row)(other)
     }
 
-    /// Where the line is that a message is about.
+    /// The record that a message is about.
     pub(super) fn slot(&self, msg: &Msg<BYTES>) -> Slot {
         let to = msg.to.0 as usize;
         if msg.line == WHOLE {
@@ -115,19 +116,19 @@ impl Check {
         Slot::Line((line - line % self.system.members[to].controller.lines()) * self.members() + to)
     }
 
-    /// Whose release a message about all lines is about, if it concerns markers.
+    /// The node whose release a message about all lines concerns, if it is a message of markers.
     fn asker(&self, msg: &Msg<BYTES>) -> Option<usize> {
         let (_, markers) = self.system.members[msg.to.0 as usize].markers.as_ref()?;
         let of_markers = msg.of.is_some() || msg.kind == Kind::Flush && markers.peers.contains(&msg.from);
         of_markers.then(|| Markers::asker(msg).0 as usize)
     }
 
-    /// The number of the table that a message meets.
+    /// The index of the table that a message meets.
     pub(super) fn table_of(&self, msg: &Msg<BYTES>) -> usize {
         self.receiver(msg).table
     }
 
-    /// Who answers a message: the number of its table, its controller, and where it stands.
+    /// The controller that receives a message, with its table and position.
     fn receiver(&self, msg: &Msg<BYTES>) -> Receiver<'_> {
         let member = &self.system.members[msg.to.0 as usize];
         let place = Place { me: msg.to, below: msg.to, above: &member.above };
@@ -153,7 +154,7 @@ impl Check {
         Place { me, below: member.below[line], above: &member.above }
     }
 
-    /// What the cell says that this message would meet; `None` if the protocol has no such message there.
+    /// The cell that this message would meet; `None` if the protocol has no event for it.
     fn cell(&self, world: &World, msg: &Msg<BYTES>) -> Option<&Cell> {
         let Receiver { table, controller, place } = self.receiver(msg);
         let line = self.line(world, msg);
@@ -161,7 +162,7 @@ impl Check {
         Some(self.system.tables[table].cell(line.state, event))
     }
 
-    /// The cell that this message would meet says `z`. Counts as met: a stall is a step, too.
+    /// Whether this message would stall. The cell then counts as met: a stall is a step, too.
     fn stalls(&self, world: &World, msg: &Msg<BYTES>) -> bool {
         let Receiver { table: number, controller, place } = self.receiver(msg);
         let (table, line) = (&self.system.tables[number], self.line(world, msg));
@@ -177,20 +178,20 @@ impl Check {
         world.line(self.slot(msg))
     }
 
-    /// Whether a member holds any line, or has something under way for one.
+    /// Whether a member holds any line, or has a transaction in flight for one.
     fn holds(&self, world: &World, member: Node) -> bool {
         let initial = self.system.tables[self.system.members[member.0 as usize].table].initial();
         world.lines.iter().skip(member.0.into()).step_by(self.members()).any(|line| line.state != initial)
     }
 
-    /// Whether a member gives all of its lines up: the message that they are gone waits for that.
+    /// Whether a member is giving up all of its lines: its `Done` to itself waits for that.
     fn is_leaving(&self, world: &World, member: Node) -> bool {
         let gone =
             |msg: &Msg<BYTES>| msg.line == WHOLE && msg.kind == Kind::Done && (msg.from, msg.to) == (member, member);
         world.network.iter().any(gone)
     }
 
-    /// Nothing is under way, nobody waits, and no stage is half done.
+    /// Whether no message or transaction is in flight, no core waits, and the current stage is a work stage.
     fn is_quiet(&self, world: &World) -> bool {
         let at_rest = |line: &Line<BYTES>| line.asked.is_none() && line.acks == 0;
         world.network.is_empty()

@@ -1,4 +1,4 @@
-//! Whether the checker would notice: a table with one cell changed must violate something.
+//! Mutation tests of the checker: a table with one cell changed must violate some property.
 
 use super::{
     model::{Check, MOST_VALUES},
@@ -19,12 +19,12 @@ pub struct Mutant {
     /// `l1: V on Store: Merge dropped`.
     pub name: String,
     pub table: Table,
-    /// Where the changed cell stands when the rows are written one after another.
+    /// The index of the changed cell, counted row by row.
     cell: usize,
 }
 
 impl Mutant {
-    /// The system with the changed table in place of the right one; `None` if it has no such table.
+    /// The system with the changed table; `None` if it does not have this table.
     pub fn applied_to(&self, system: &System) -> Option<System> {
         let number = system.tables.iter().position(|table| table.name == self.table.name)?;
         let mut changed = system.clone();
@@ -33,7 +33,8 @@ impl Mutant {
     }
 }
 
-/// Every cell that does something changed in turn: to another next state, to each action but one, to a stall.
+/// All mutants: each cell that is neither `x` nor `z` with another next state, with one action dropped, and as a
+/// stall.
 pub fn mutants(tables: &[&Table]) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for table in tables {
@@ -59,41 +60,42 @@ pub fn mutants(tables: &[&Table]) -> Vec<Mutant> {
     mutants
 }
 
-/// What came of changing every cell of some tables in turn.
+/// The result of trying all mutants of some tables.
 #[derive(Clone, Debug)]
 pub struct Trial {
     pub changes: usize,
-    /// Changes with which all properties still hold.
+    /// Mutants with which all properties still hold.
     pub survivors: Vec<Survivor>,
 }
 
-/// A change that was not noticed.
+/// A mutant that was not noticed.
 #[derive(Clone, Debug)]
 pub struct Survivor {
     pub name: String,
-    /// Some walk met the changed cell.
+    /// Whether some walk met the changed cell.
     pub met: bool,
 }
 
 impl Trial {
-    /// The share of changes that were noticed, from 0 to 1.
+    /// The fraction of mutants that were noticed.
     pub fn noticed(&self) -> f64 {
         1.0 - self.survivors.len() as f64 / self.changes.max(1) as f64
     }
 }
 
-/// So many walks over a system that meet the changed cell are enough: more walks are for cells that few of them meet.
+/// Maximum walks tried for a mutant on a system, of those that meet the changed cell. More walks than this are for
+/// cells that few of them meet.
 const MEETINGS: usize = 50;
 
-/// A system to try changes on.
+/// A system to try mutants on.
 pub struct Ground {
     pub system: System,
     pub limits: Limits,
-    /// Small enough to be searched where walks show nothing.
+    /// Whether it is small enough to be searched if walks show nothing.
     pub searched: bool,
 }
 
-/// How many random walks each system is given, and how many steps each takes.
+/// The number of random walks on each system, and the steps of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Walks {
     pub number: u64,
@@ -101,12 +103,12 @@ pub struct Walks {
 }
 
 impl Ground {
-    /// Walks with so many stores and synchronisations as fit.
+    /// A model for walks, with the maximum of stores and at least three synchronisations.
     fn walker(&self, system: System) -> Check {
         Check::new(system, Network::Unordered, MOST_VALUES, self.limits.rounds.max(3))
     }
 
-    /// By walk, then by table and cell: it was met.
+    /// By walk, then by table and cell: whether it was met.
     fn met(&self, walks: Walks) -> Vec<Vec<Vec<bool>>> {
         let met = |seed| {
             let check = self.walker(self.system.clone());
@@ -117,7 +119,7 @@ impl Ground {
         (0..walks.number).map(met).collect()
     }
 
-    /// The walks that meet the changed cell. Until then they go the same way with the change as without.
+    /// The walks that meet the changed cell. Up to there they take the same path with and without the change.
     fn meeting(&self, mutant: &Mutant, met: &[Vec<Vec<bool>>]) -> impl Iterator<Item = u64> {
         let table = self.system.tables.iter().position(|table| table.name == mutant.table.name);
         let meets = move |met: &Vec<Vec<bool>>| table.is_some_and(|table| met[table][mutant.cell]);
@@ -136,8 +138,9 @@ impl Ground {
     }
 }
 
-/// Tries every mutant of the tables on each of the systems that has its table, on the unordered network, until one notices it: first
-/// by walks, then by searches. Threads take a mutant at a time; `watch` is told how many have been tried, of how many.
+/// Tries every mutant of the tables on each system that has its table, on the unordered network, until one notices
+/// it: first by walks, then by searches. Each thread takes one mutant at a time; `watch` is called with the number of
+/// mutants tried and their total.
 pub fn try_mutants(
     tables: &[&Table],
     grounds: &[Ground],
@@ -163,7 +166,7 @@ pub fn try_mutants(
         survivors
     };
     let mut survivors: Vec<usize> = thread::scope(|scope| {
-        // What threads that the operating system refuses would have done, the others do.
+        // If the operating system refuses a thread, the others do its work.
         let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let workers: Vec<_> = (1..threads).map_while(start).collect();
         let mut survivors = work();

@@ -1,34 +1,34 @@
 //! What a read may return.
 //!
-//! Where caches are kept coherent: the newest store that has been performed. How many stores there have been does not matter,
-//! only which copies are newest, so values are renamed whenever a store is performed: [`NEWEST`] is what it wrote, [`STALE`]
-//! everything older, and [`waiting`] what a core's store writes that is not performed yet. So the search covers any number of
+//! In coherent systems: the value of the newest performed store. Only which copies are newest matters, not the number
+//! of stores, so values are renamed whenever a store is performed: [`NEWEST`] is what it wrote, [`STALE`] everything
+//! older, and [`waiting`] the value of a core's store that is not performed yet. So the search covers any number of
 //! stores.
 //!
-//! Where lines may be stale until the next synchronisation ([`Oracle`]):
-//! A core sees its own latest write to a byte, or what another core writes to it in the same stretch of work; a byte it has not
-//! written itself may also have the value it had at the last synchronisation. After one, a byte has the last value that one
-//! of its writers gave it: nothing else, so no written byte is lost, and none appears that nobody wrote.
+//! In systems whose lines may be stale until the next synchronisation ([`Oracle`]): a core sees its own latest write
+//! to a byte, or what another core writes to it in the same work stage. A byte that the core has not written itself
+//! may also have its value at the last synchronisation. After a synchronisation, a byte has the last value of one of
+//! its writers and no other. So no written byte is lost, and none appears that was not written.
 //!
-//! Atomic accesses exchange: each writes a value of its own and is told the one that it replaced. No two are told the same one, and a value that was
-//! replaced is not there after a synchronisation: so none of them is lost.
+//! Atomic accesses exchange: each writes a value of its own and returns the one it replaced. No two return the same
+//! value, and a replaced value is not there after a synchronisation. So no atomic access is lost.
 
 use std::hash::{Hash, Hasher};
 
-/// The most cores of a checked system.
+/// Maximum cores of a checked system.
 const CORES: usize = 8;
 
-/// What stores wrote before the newest.
+/// The value of all stores before the newest.
 pub const STALE: u8 = 0;
-/// What the newest performed store wrote.
+/// The value of the newest performed store.
 pub const NEWEST: u8 = 1;
 
-/// What a core's store writes that has not been performed.
+/// The value of a core's store that has not been performed yet.
 pub const fn waiting(core: usize) -> u8 {
     2 + core as u8
 }
 
-/// A value's name after a core's store has been performed.
+/// A value's new name after a core's store has been performed.
 pub fn after_store(core: usize, value: u8) -> u8 {
     match value {
         NEWEST => STALE,
@@ -43,15 +43,15 @@ type Values = u8;
 /// The history of one byte, as far as it decides what may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Oracle {
-    /// What it may hold since the last synchronisation.
+    /// The values it may have had at the last synchronisation.
     settled: Values,
-    /// By core: everything it has written since.
+    /// By core: all values it has written since.
     written: [Values; CORES],
-    /// By core: the last of those, 0 for none.
+    /// By core: the last of those, or 0.
     last: [u8; CORES],
-    /// What atomic accesses write that have not been answered.
+    /// The values of pending atomic accesses.
     modifying: Values,
-    /// What atomic accesses have replaced.
+    /// The values that atomic accesses have replaced.
     replaced: Values,
 }
 
@@ -72,12 +72,13 @@ impl Oracle {
         (own | others | self.modifying) >> value & 1 == 1
     }
 
-    /// An atomic access is under way: from now on its value may be read.
+    /// An atomic access is pending: from now on its value may be read.
     pub fn modify(&mut self, value: u8) {
         self.modifying |= 1 << value;
     }
 
-    /// A core is told what its atomic access, which wrote `value`, has replaced; says whether that may be.
+    /// A core's atomic access that wrote `value` is answered with the value it replaced; returns whether that is
+    /// possible.
     pub fn modified(&mut self, core: usize, value: u8, found: u8) -> bool {
         self.modifying &= !(1 << value);
         let may = self.may_read(core, found) && found != value && self.replaced >> found & 1 == 0;
@@ -95,13 +96,13 @@ impl Oracle {
         self.last.fill(0);
     }
 
-    /// Hashes the history as it is with cores renamed: core `order[i]` becomes core `i`.
+    /// Hashes the history with cores renamed: core `order[i]` becomes core `i`.
     pub fn hash_renamed(&self, order: &[usize], hasher: &mut impl Hasher) {
         (self.settled, self.modifying, self.replaced).hash(hasher);
         order.iter().for_each(|&core| self.hash_core(core, hasher));
     }
 
-    /// Hashes one core's part of it.
+    /// Hashes the part of one core.
     pub fn hash_core(&self, core: usize, hasher: &mut impl Hasher) {
         (self.written[core], self.last[core]).hash(hasher);
     }

@@ -1,4 +1,4 @@
-//! A protocol's verdict.
+//! The result of checking a system.
 
 use super::{
     chart::chart,
@@ -10,16 +10,16 @@ use super::{
 use crate::{Cell, Table};
 use serde::Serialize;
 
-/// How far to look.
+/// Limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Stores in all, each of a value of its own.
+    /// Stores in total, each with a value of its own.
     pub values: u8,
-    /// Synchronisations before the last stretch of work.
+    /// Synchronisations before the last work stage.
     pub rounds: u8,
-    /// Give up beyond this many states.
+    /// The search ends beyond this many states.
     pub states: usize,
-    /// Threads to search with. The report is the same for any number.
+    /// Threads of the search. The report does not depend on their number.
     pub threads: usize,
 }
 
@@ -29,22 +29,22 @@ impl Default for Limits {
     }
 }
 
-/// Whether something holds in every state; `None` if the search ended before it could be said.
+/// Whether a property holds in every state; `None` if the search ended before that was known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Property {
     pub name: &'static str,
     pub holds: Option<bool>,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub states: usize,
     pub depth: usize,
     pub properties: Vec<Property>,
-    /// The shortest way to a violation, as a message-sequence chart.
+    /// The shortest trace to a violation, as a message-sequence chart.
     pub counterexample: Option<String>,
-    /// By table of the system, then by cell, row after row: whether it was met.
+    /// By table of the system, then by cell, row by row: whether it was met.
     pub met: Vec<Vec<bool>>,
 }
 
@@ -54,14 +54,14 @@ impl Report {
     }
 }
 
-/// Which cells several searches have met between them.
+/// Which cells several searches have met in total.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     tables: Vec<(Table, Vec<bool>)>,
 }
 
 impl Coverage {
-    /// Counts what a search of this system has met.
+    /// Adds the cells that a search of this system has met.
     pub fn add(&mut self, system: &System, report: &Report) {
         for (table, met) in system.tables.iter().zip(&report.met) {
             match self.tables.iter_mut().find(|(known, _)| known.name == table.name) {
@@ -91,7 +91,7 @@ pub fn check(system: System, network: Network, limits: Limits) -> Report {
     check_watched(system, network, limits, &|_| {})
 }
 
-/// The same, and tells how far the search has got.
+/// Variant of [`check`] that reports progress to `watch`.
 pub fn check_watched(system: System, network: Network, limits: Limits, watch: &dyn Fn(Progress)) -> Report {
     let check = Check::new(system, network, limits.values, limits.rounds);
     let found = search(&check, &Run { limit: limits.states, threads: limits.threads, watch });

@@ -1,36 +1,36 @@
 //! Breadth-first search over the states of a system ([`Explore`]).
 //!
-//! Of a state met before only its fingerprint is kept, with the number of the state it was first reached from; whole states
-//! live while they wait at the frontier. A trace is found again by walking from the start along the fingerprints.
+//! Known states are kept only as fingerprints, with the number of the state each was first reached from; whole states
+//! exist only in the frontier. A trace is reconstructed by following the fingerprints from the start.
 //!
-//! Threads share the frontier in batches: they make the successors, one thread enters them, in the frontier's order. So
-//! numbers, traces and verdicts don't depend on how many threads there are.
+//! Threads share the frontier in batches: they compute the successors, and one thread enters them in the frontier's
+//! order. So state numbers, traces and verdicts do not depend on the number of threads.
 
 use super::explore::Explore;
 use rustc_hash::FxHashMap;
 use std::thread;
 
-/// A property that the search adds to the model's: what is under way gets on.
+/// A property that the search adds to those of the model: a system that is not at rest can make progress.
 pub const MOVES: &str = "some message can always move";
-/// Another: from every state the system can come to rest.
+/// Another one: from every state the system can come to rest.
 pub const DRAINS: &str = "everything can drain";
 
-/// How many states a thread takes on at a time.
+/// States that a thread expands at a time.
 const BATCH: usize = 1024;
 
-/// How far a search has got.
+/// Progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub states: usize,
     pub depth: usize,
 }
 
-/// How a search is run; what it finds is the same.
+/// How a search is run; except for the limit, this does not change its result.
 pub struct Run<'a> {
-    /// Give up beyond this many states.
+    /// The search ends beyond this many states.
     pub limit: usize,
     pub threads: usize,
-    /// Is told now and then how far the search has got.
+    /// Called now and then with the progress of the search.
     pub watch: &'a dyn Fn(Progress),
 }
 
@@ -40,27 +40,27 @@ impl Default for Run<'_> {
     }
 }
 
-/// A property that does not hold, and the shortest way to see it.
+/// A violated property, and the shortest trace to it.
 #[derive(Clone, Debug)]
 pub struct Violation<S, A> {
     pub property: &'static str,
-    /// What happened, and the state it led to.
+    /// Each action, and the state it led to.
     pub trace: Vec<(A, S)>,
 }
 
-/// What a search brings.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found<S, A> {
     pub states: usize,
     /// Moves from the start to the farthest state.
     pub depth: usize,
-    /// False if the search ended at its limit.
+    /// `false` if the search stopped at its limit.
     pub complete: bool,
     /// The first violation met: the search stops there.
     pub violation: Option<Violation<S, A>>,
 }
 
-/// Looks at every state, the nearest first, until one violates a property or too many are known.
+/// Visits every state, the nearest first, until one violates a property or the limit is exceeded.
 pub fn search<M: Explore>(model: &M, run: &Run<'_>) -> Found<M::State, M::Action> {
     let mut walk =
         Walk { model, seen: FxHashMap::default(), parents: Vec::new(), prints: Vec::new(), drains: Vec::new() };
@@ -108,32 +108,32 @@ struct Walk<'a, M: Explore> {
     model: &'a M,
     /// The number of the state with a fingerprint.
     seen: FxHashMap<u64, u32>,
-    /// By state: the one it was first reached from; itself if none.
+    /// By state: the state it was first reached from, or itself.
     parents: Vec<u32>,
     prints: Vec<u64>,
-    /// By state: the next on its way to rest, or [`AT_REST`].
+    /// By state: the next on its path to rest, or [`AT_REST`].
     drains: Vec<u32>,
 }
 
-/// Not a state's number: the system is at rest.
+/// Instead of a state's number: the system is at rest.
 const AT_REST: u32 = u32::MAX;
 
-/// What follows from a state.
+/// The result of expanding a state.
 struct Expanded<S> {
-    /// The first property it violates; nothing else is said of it then.
+    /// The first property it violates; the other fields are then meaningless.
     broken: Option<&'static str>,
-    /// With their fingerprints; those known before the batch are left out.
+    /// Successors with their fingerprints, without those known before the batch.
     successors: Vec<(u64, S)>,
     way: Way,
 }
 
-/// What a thread needs again for each state.
+/// Buffers that a thread reuses for each state.
 struct Scratch<M: Explore> {
     actions: Vec<M::Action>,
     next: M::State,
 }
 
-/// How a state comes to rest: the fingerprint of the next state on the way.
+/// How a state comes to rest: the fingerprint of the next state on the path.
 enum Way {
     AtRest,
     To(u64),
@@ -152,7 +152,7 @@ impl<M: Explore> Walk<'_, M> {
         Some(number)
     }
 
-    /// What follows from each state of a batch, in its order; several threads take a part each.
+    /// Expands each state of a batch, in order; each thread takes a part.
     fn expand_all(&self, batch: &[(u32, M::State)], threads: usize) -> Vec<Expanded<M::State>> {
         let part = |states: &[(u32, M::State)]| -> Vec<_> {
             let Some((_, any)) = states.first() else { return Vec::new() };
@@ -165,7 +165,7 @@ impl<M: Explore> Walk<'_, M> {
         thread::scope(|scope| {
             let mut parts = batch.chunks(batch.len().div_ceil(threads));
             let own = parts.next().unwrap_or_default();
-            // What threads that the operating system refuses would have done, this one does.
+            // If the operating system refuses a thread, this one does its work.
             let start = |states| thread::Builder::new().spawn_scoped(scope, move || part(states)).map_err(|_| states);
             let others: Vec<_> = parts.map(start).collect();
             let mut all = part(own);
@@ -202,7 +202,7 @@ impl<M: Explore> Walk<'_, M> {
         way.map_or_else(|| broken(MOVES), |way| Expanded { broken: None, successors, way })
     }
 
-    /// The first state from which the way to rest goes round in a circle.
+    /// The first state whose path to rest is a cycle.
     fn stuck(&self) -> Option<u32> {
         let mut good = vec![false; self.drains.len()];
         for start in 0..self.drains.len() {
@@ -220,7 +220,7 @@ impl<M: Explore> Walk<'_, M> {
         None
     }
 
-    /// Finds the way from the start to a state again.
+    /// Reconstructs the trace from the start to a state.
     fn trace(&self, number: u32) -> Vec<(M::Action, M::State)> {
         let mut way = vec![number];
         while let Some(&at) = way.last().filter(|&&at| self.parents[at as usize] != at) {

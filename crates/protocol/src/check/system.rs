@@ -1,4 +1,4 @@
-//! A small system to check: who is there, who asks whom, and what happens between stretches of work.
+//! A small system to check: its members, their connections, and the stages of its run.
 
 use crate::{
     Controller, Kind, Line, Node, Roster, Stamp, Table,
@@ -9,9 +9,9 @@ use mem::Scope;
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
 
-/// The byte that stores write in a coherent system, and atomic accesses in any.
+/// The byte that stores write in a coherent system, and that atomic accesses write in any system.
 pub(super) const STORED: usize = 0;
-/// The byte that they read, and make a new value of.
+/// The byte that stores and atomic accesses of a coherent system read and replace.
 pub(super) const READ: usize = 1;
 
 /// A controller of the system.
@@ -19,44 +19,44 @@ pub(super) const READ: usize = 1;
 pub struct Member {
     pub name: String,
     pub controller: &'static dyn Controller<BYTES>,
-    /// Which of the system's tables it obeys.
+    /// The index of its table in the system.
     pub table: usize,
-    /// Every line at the start.
+    /// The initial state of every line.
     pub initial: Line<BYTES>,
-    /// Whom it asks, by line.
+    /// The node below, by line.
     pub below: Vec<Node>,
-    /// Those above it, for directories.
+    /// The nodes above, for directories.
     pub above: Roster,
-    /// The core that works on it, if any.
+    /// The core that uses it, if any.
     pub core: Option<usize>,
-    /// By line: that core uses it.
+    /// By line: whether that core uses it.
     pub uses: Vec<bool>,
-    /// Which of the system's tables its orders obey, and their controller.
+    /// The index of the table of its orders, and their controller.
     pub orders: Option<(usize, Orders)>,
-    /// The same for the markers that its peers ask for, where it is a home of lines.
+    /// The index of the table of markers and its controller, if this is a home whose peers ask for markers.
     pub markers: Option<(usize, Markers)>,
 }
 
-/// What happens in turn, over and over.
+/// The stages, which are repeated in turn.
 #[derive(Clone, Debug)]
 pub enum Stage {
-    /// These cores load and store as they like. At its end everything they wrote is synchronised.
+    /// These cores load and store freely. At the end, everything they wrote is synchronised.
     Work { cores: Vec<usize> },
-    /// The same, and they take lines to write whenever they like: by a store of no byte.
+    /// Like `Work`; the cores may also fetch lines for writing at any time, by a store of no bytes.
     Free { cores: Vec<usize> },
-    /// These cores take a line to write before they load it: by a store of no byte, or by a load that sees everything. At its end everything they
-    /// wrote is synchronised.
+    /// These cores fetch a line for writing before they load it, by a store of no bytes or by a load of system scope.
+    /// At the end, everything they wrote is synchronised.
     Claim { cores: Vec<usize> },
-    /// Every line of these members is told, and answers `Done`.
+    /// Every line of these members receives this message and answers `Done`.
     Tell { kind: Kind, members: Vec<Node> },
-    /// Each of these cores has its first-level cache carry out an order, and waits until that is done.
+    /// Each of these cores gives its first-level cache an order, and waits until it has been carried out.
     Order { kind: Kind, scope: Scope, cores: Vec<usize> },
-    /// Cores meet: whatever was sent of a cache's own accord has arrived, and where cores have clocks, each shows the latest time.
+    /// Cores synchronise: all probes have arrived, and if cores have clocks, each is set to the latest time.
     Meet,
 }
 
 impl Stage {
-    /// The cores that work, if any do.
+    /// The cores that work in this stage, if it is a work stage.
     pub fn cores(&self) -> Option<&[usize]> {
         match self {
             Stage::Work { cores } | Stage::Free { cores } | Stage::Claim { cores } => Some(cores),
@@ -68,33 +68,34 @@ impl Stage {
 /// Whose time orders accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clocks {
-    /// That of the cache that answers (HALCONE).
+    /// The time of the cache that answers (HALCONE).
     Caches,
-    /// That of the core that asks (G-TSC): requests carry it, and answers raise it.
+    /// The time of the requesting core (G-TSC): requests carry it, and answers raise it.
     Cores,
 }
 
-/// How far logical time is followed: it has no end, and neither would the search.
+/// The limit of logical time, which keeps the search finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// Cores ask for nothing once it has come so far.
+    /// Cores send no requests once this time is reached.
     pub end: Stamp,
     pub clocks: Clocks,
-    /// An acquire brings caches the latest time of any; else it brings none, and they forget what they hold.
+    /// Whether an acquire brings caches the latest time of any. Otherwise it brings none, and they invalidate their
+    /// lines.
     pub told: bool,
-    /// Time runs over before that, and starts anew.
+    /// Whether timestamps overflow before that, so that time restarts.
     pub runs_over: bool,
 }
 
-/// How the network treats messages.
+/// How the network orders messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Any message may overtake any other. A message that nobody asked for is not sent again while it is under way.
+    /// Any message may overtake any other. A probe is not sent again while an equal one is in flight.
     Unordered,
-    /// Messages of one lane between two nodes arrive in order, and at most this many are under way.
+    /// Messages of one lane between two nodes arrive in order; at most `depth` of them are in flight.
     Ordered { depth: usize },
-    /// Messages overtake each other on the way; where they arrive they wait in rows ([`crate::Row`]), as in a cache: only the first of a row is
-    /// tried again. What a member is told to do with a line waits there too.
+    /// Messages overtake each other in the network. At the receiver they wait in queues ([`crate::Row`]), as in a
+    /// cache: only the first of a queue is retried. Messages of the stages to a line wait there too.
     Rows,
 }
 
@@ -106,22 +107,23 @@ pub struct System {
     pub cores: usize,
     pub lines: usize,
     pub stages: Vec<Stage>,
-    /// What the system may do to a member at any time of its own accord, beside evicting a line.
+    /// What may happen to a member at any time, besides evictions.
     pub whims: Vec<(Node, Kind)>,
-    /// Sets of members that look alike; the sets can change places. Empty if no two do.
+    /// Sets of members that look alike; the sets are interchangeable. Empty if there are none.
     pub equals: Vec<Vec<Node>>,
-    /// Caches agree at all times: a read returns the newest store that has been performed.
+    /// Whether caches agree at all times: a read returns the newest performed store.
     pub coherent: bool,
-    /// Cores make atomic accesses, too.
+    /// Whether cores also make atomic accesses.
     pub modifies: bool,
-    /// Accesses are ordered by logical time.
+    /// Present if accesses are ordered by logical time.
     pub horizon: Option<Horizon>,
 }
 
 impl System {
-    /// The networks that make a difference to it. With one line no message of MESI (`tests/mesi_holes.rs`), of a protocol with
-    /// leases, or of NMOESI where nobody writes through ever waits behind another: each asks one thing at a time. So lanes that keep order show
-    /// nothing new there. Rows matter where lines are flushed that others want back meanwhile.
+    /// The networks that make a difference to this system. With one line, no message of MESI (`tests/mesi_holes.rs`),
+    /// of a protocol with leases, or of NMOESI without write-through ever waits behind another, because each node has
+    /// one request pending at a time: an ordered network shows nothing new there. `Rows` matters where lines are
+    /// flushed that may be probed meanwhile.
     pub fn networks(&self) -> &'static [Network] {
         const ORDERED: Network = Network::Ordered { depth: 2 };
         let several_writes = self.tables.iter().any(|table| table.capabilities().overlaps_writes);
@@ -134,14 +136,14 @@ impl System {
         }
     }
 
-    /// Whether members are told to flush lines that others may want back meanwhile: then it matters what waits behind what.
+    /// Whether members flush lines that may be probed meanwhile: then it matters which messages wait behind which.
     fn has_probes_and_orders(&self) -> bool {
         let probed = |table: &Table| table.capabilities().probed;
         self.tables.iter().any(probed)
             && self.stages.iter().any(|stage| matches!(stage, Stage::Tell { .. } | Stage::Order { .. }))
     }
 
-    /// Gives members a table for their orders. A member that is not named has none, and is sent none.
+    /// Gives members a table for their orders. A member for which `orders` returns `None` has none, and is sent none.
     pub fn with_orders(mut self, orders: impl Fn(&Member) -> Option<&'static Table>) -> Self {
         let peers_of = |members: &[Member], number: usize| -> Vec<Node> {
             let other = |node: &Node| node.0 as usize != number && members[number].above.contains(*node);
@@ -166,14 +168,14 @@ impl System {
         self
     }
 
-    /// The same where cores make atomic accesses, too.
+    /// This system with atomic accesses.
     pub fn with_atomics(mut self) -> Self {
         self.modifies = true;
         self
     }
 
-    /// The same with two lines, each of which has caches and a home of its own below the first level: an order concerns all of them. Orders
-    /// are to be given again.
+    /// This system with two lines, each with caches and a home of its own below the first level, so that an order
+    /// concerns several nodes. [`with_orders`](Self::with_orders) must be called again.
     pub fn banked(mut self) -> Self {
         assert_eq!(self.lines, 2, "each of two banks has a line");
         let count = self.members.len();
@@ -193,7 +195,7 @@ impl System {
         self
     }
 
-    /// The place of a table among the system's; it is added if it is not there.
+    /// The index of a table in the system; the table is added if it is missing.
     fn table(&mut self, table: &Table) -> usize {
         let known = self.tables.iter().position(|other| other.name == table.name);
         known.unwrap_or_else(|| {
@@ -202,7 +204,7 @@ impl System {
         })
     }
 
-    /// Cores have clocks.
+    /// Whether cores have clocks.
     pub(super) fn has_core_clocks(&self) -> bool {
         self.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Cores)
     }
@@ -216,7 +218,7 @@ impl System {
     }
 }
 
-/// The first core; the others follow. Numbers below 128 are cheapest to take a fingerprint of.
+/// The node number of the first core; the others follow. Numbers below 128 are the cheapest to fingerprint.
 pub(super) const CORES: u16 = 64;
-/// Whoever evicts lines and starts and ends stretches of work.
+/// The node that sends evictions and the messages of the stages.
 pub(super) const DRIVER: Node = Node(127);

@@ -1,8 +1,8 @@
-//! Random walks: one way through a system, and from its end to rest.
+//! Random walks: one path through a system, and from its end to rest.
 //!
-//! A search looks at every state of a small system; a walk at a few hundred, of a system of any size. What a walk meets is as wrong as
-//! what a search finds, so walks say quickly whether a changed table is noticed ([`super::mutants`]). That they meet nothing
-//! says little.
+//! A search visits every state of a small system; a walk visits a few hundred states of a system of any size. A
+//! violation that a walk meets is as real as one that a search finds, so walks quickly show whether a changed table
+//! is noticed ([`super::mutants`]). A walk without a violation proves little.
 
 use super::{
     explore::Explore,
@@ -11,13 +11,14 @@ use super::{
 use mem::SplitMix64;
 use rustc_hash::FxHashSet;
 
-/// How many steps something is held up, about.
+/// The average number of steps for which a move is delayed.
 const LATE: usize = 24;
 
-/// Takes so many steps at random, the same ones for the same seed, and then comes to rest. The first property that does not hold.
+/// Takes `steps` random steps, which depend only on `seed`, and then brings the system to rest. Returns the first
+/// property that is violated.
 pub fn walk<M: Explore>(model: &M, steps: usize, seed: u64) -> Option<&'static str> {
     let mut random = SplitMix64(seed);
-    // Some walks let messages arrive before anybody asks for more, others let requests pile up.
+    // Some walks let messages arrive before cores send more requests; others let requests pile up.
     let patience = 1 + random.below(4);
     let mut state = model.initial();
     let mut next = state.clone();
@@ -26,13 +27,13 @@ pub fn walk<M: Explore>(model: &M, steps: usize, seed: u64) -> Option<&'static s
     for _ in 0..steps {
         model.actions(&state, &mut moves);
         if random.below(4) < patience {
-            // What brings the system nearer to rest comes first.
+            // Moves that bring the system nearer to rest come first.
             let first = moves.iter().take_while(|action| model.progresses(&state, action)).count();
             if first > 0 {
                 moves.truncate(first);
             }
         }
-        // Now and then something is held up for a while, and all else overtakes it.
+        // Now and then one move is delayed for a while, and all others overtake it.
         match random.below(LATE) {
             0 => late = None,
             1 => late = moves.get(random.below(moves.len().max(1))).cloned(),
@@ -56,7 +57,7 @@ pub fn walk<M: Explore>(model: &M, steps: usize, seed: u64) -> Option<&'static s
     come_to_rest(model, state)
 }
 
-/// Goes the way to rest on which the search goes, too.
+/// Takes the same path to rest as the search.
 fn come_to_rest<M: Explore>(model: &M, mut state: M::State) -> Option<&'static str> {
     let (mut seen, mut moves, mut next) = (FxHashSet::default(), Vec::new(), state.clone());
     while !model.drained(&state) {

@@ -9,7 +9,7 @@ use crate::{Block, FIRST, Line, Mask, Msg, Node, Roster, Sharers, Stamp};
 use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
-/// How far a member is with what it was told about a line.
+/// A member's progress with a message of the current stage about a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
     NotYet,
@@ -20,61 +20,62 @@ pub enum Told {
 /// What has gone wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Trouble {
-    /// An `x` was reached, or an action made no sense.
+    /// An `x` cell was met, or an action made no sense.
     Impossible(String),
-    /// A read returned what it may not.
+    /// A read returned a value that it may not return.
     Value(String),
-    /// A read at a logical time returned something else than the newest write up to it.
+    /// A read at a logical time did not return the newest write up to that time.
     Order(String),
 }
 
-/// A write of a byte, at its logical time.
+/// A write of a byte at a logical time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The byte, counted through all lines.
+    /// The index of the byte among those of all lines.
     pub byte: usize,
     pub wts: Stamp,
     pub value: u8,
 }
 
-/// One of a world's records.
+/// The location of a record in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// A line, by its place among all.
+    /// A line's record, by its index in `lines`.
     Line(usize),
-    /// What a member knows of an order for all of its lines.
+    /// A member's record of an order for all of its lines.
     Whole(usize),
-    /// What a member knows of a peer's release: by member, then by peer.
+    /// A member's record of a peer's release: by member, then by peer.
     Marking(usize),
 }
 
-/// Everything that is known of a system at one moment. Small systems need no memory beside it: a search makes many millions.
+/// The state of a system. It needs no heap memory in small systems, because a search creates many millions of them.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct World {
     /// By line, then by member.
     pub lines: SmallVec<[Line<BYTES>; 8]>,
-    /// Messages under way: sorted, or in order within each lane between two nodes.
+    /// Messages in flight: sorted, or in order within each lane between two nodes.
     pub network: SmallVec<[Msg<BYTES>; 6]>,
-    /// Messages that have arrived and wait, in that order.
+    /// Messages that have arrived and wait, in order of arrival.
     pub waiting: SmallVec<[Msg<BYTES>; 2]>,
-    /// By line, then by core: it waits for a load.
+    /// By line, then by core: whether the core waits for a load.
     pub loading: SmallVec<[bool; 16]>,
-    /// The same: what its atomic access writes that has not been answered, or 0.
+    /// By line, then by core: the value of its pending atomic access, or 0.
     pub modifying: SmallVec<[u8; 16]>,
     /// By line, then by byte.
     pub oracles: SmallVec<[Oracle; 2]>,
-    /// By line, then by member: what has come of the present stage's message.
+    /// By line, then by member: the progress with the current stage's message.
     pub told: SmallVec<[Told; 16]>,
-    /// Where accesses are ordered by logical time: every write that memory has performed, in that order for each byte.
+    /// With logical time: every write that memory has performed, by byte and time.
     pub versions: SmallVec<[Version; 2]>,
-    /// By core, where cores have clocks.
+    /// By core, if cores have clocks.
     pub times: SmallVec<[Stamp; 4]>,
-    /// By member, where there are orders: the record of its order, and how many of its lines have not answered a sweep.
+    /// By member, if there are orders: the record of its order.
     pub whole: SmallVec<[Line<BYTES>; 8]>,
+    /// By member, if there are orders: how many of its lines have not answered a sweep.
     pub sweeping: SmallVec<[u8; 16]>,
-    /// By member, then by peer, where there are markers.
+    /// By member, then by peer, if there are markers.
     pub marking: SmallVec<[Line<BYTES>; 4]>,
-    /// By core, where there are orders: how far it is with that of the present stage.
+    /// By core, if there are orders: its progress with the current stage's order.
     pub ordered: SmallVec<[Told; 16]>,
     pub stage: usize,
     pub stores: u8,
@@ -107,7 +108,7 @@ impl Clone for World {
         }
     }
 
-    /// Keeps its own memory: the search makes most worlds only to find that it knows them.
+    /// Reuses its own memory: most worlds that the search creates are already known.
     fn clone_from(&mut self, other: &Self) {
         let Self { lines, network, waiting, loading, oracles, told, versions, times, .. } = other;
         copy(&mut self.lines, lines);
@@ -151,25 +152,25 @@ impl World {
         }
     }
 
-    /// The latest logical time that anybody knows of.
+    /// The latest logical time of any line or clock.
     pub fn latest(&self) -> Stamp {
         let lines = self.lines.iter().map(|line| line.stamps.cts.max(line.stamps.rts));
         lines.chain(self.times.iter().copied()).max().unwrap_or(0)
     }
 
-    /// Remembers a write that memory has performed.
+    /// Records a write that memory has performed.
     pub fn perform(&mut self, version: Version) {
         let place = self.versions.partition_point(|known| *known < version);
         self.versions.insert(place, version);
     }
 
-    /// What a read of a byte at a logical time has to return.
+    /// The value that a read of a byte at a logical time must return.
     pub fn newest(&self, byte: usize, time: Stamp) -> u8 {
         let written = self.versions.iter().rev().find(|version| version.byte == byte && version.wts <= time);
         written.map_or(0, |version| version.value)
     }
 
-    /// Logical time starts anew: of each byte the newest value is as old as time.
+    /// Logical time restarts: the newest value of each byte gets time 0.
     pub fn restart_versions(&mut self) {
         let newest: SmallVec<[Version; 2]> = self
             .versions
@@ -210,10 +211,10 @@ impl World {
         }
     }
 
-    /// A member has performed a core's store to a line: every value gets the name it has from now on.
+    /// A member has performed a core's store to a line: renames the values (see `oracle.rs`).
     ///
-    /// The store writes one byte and, as an atomic operation does, makes a new value of the other from the one it finds
-    /// there. `false` if that was not the newest.
+    /// The store writes one byte and, as an atomic operation does, replaces the other byte by a new value made from
+    /// the one it finds. Returns `false` if it did not find the newest value.
     pub fn perform_store(&mut self, line: usize, members: usize, core: usize, writer: usize) -> bool {
         let row = line * members..(line + 1) * members;
         let found = self.lines[row.clone()][writer].data.get(READ);
@@ -234,7 +235,7 @@ impl World {
         found == Some(oracle::NEWEST)
     }
 
-    /// Hashes the world as it is with members and cores renamed, without making that world. `sort` puts a network in order.
+    /// Hashes the world with members and cores renamed, without creating that world. `sort` sorts a network.
     pub fn hash_renamed(&self, renaming: &Renaming, sort: impl Fn(&mut [Msg<BYTES>]), hasher: &mut impl Hasher) {
         for row in self.lines.chunks(renaming.members.len()) {
             for &old in &renaming.members {
@@ -281,7 +282,7 @@ impl World {
 }
 
 impl World {
-    /// What a set of equal members looks like from within: the same whatever the sets are called.
+    /// A hash of a set of equal members as seen from within: it does not depend on the names of the sets.
     pub fn signature(&self, system: &System, set: &[Node]) -> u64 {
         let members = system.members.len();
         let relative = |node: Node| set.iter().position(|&own| own == node).map_or(OUTSIDE, |place| Node(place as u16));
@@ -329,31 +330,31 @@ impl World {
     }
 }
 
-/// Stands for anybody outside a set.
+/// Stands for all nodes outside a set.
 const OUTSIDE: Node = DRIVER;
 
-/// Rows of `order.len()` entries, the entries of each in a new order.
+/// Yields the entries of each row of `order.len()` entries in a new order.
 fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'a T> {
     rows.chunks(order.len()).flat_map(|row| order.iter().map(|&old| &row[old]))
 }
 
-/// New names for members and cores: entry `i` says who becomes number `i`.
+/// New names for members and cores: entry `i` is the old number of the new number `i`.
 #[derive(Clone, Debug)]
 pub struct Renaming {
-    /// Which set takes which's place.
+    /// By set: the set that takes its place.
     sets: Vec<usize>,
     members: Vec<usize>,
     cores: Vec<usize>,
     new_members: Vec<u16>,
     new_cores: Vec<u16>,
-    /// By member: those above it.
+    /// By member: the nodes above it.
     above: Vec<Roster>,
-    /// Values name cores.
+    /// Whether values name cores.
     coherent: bool,
 }
 
 impl Renaming {
-    /// Every renaming under which the system stays the same: the sets of equal members change places.
+    /// All renamings that leave the system unchanged: permutations of the sets of equal members.
     pub fn all(system: &System) -> Vec<Self> {
         let sets = &system.equals;
         permutations(sets.len()).into_iter().map(|order| Self::new(system, &order)).collect()
@@ -377,12 +378,13 @@ impl Renaming {
         Self { sets, members, cores, new_members, new_cores, above, coherent }
     }
 
-    /// Puts the sets in the order of their signatures. Some renaming always does; several do if sets look alike.
+    /// Whether it puts the sets in the order of their signatures. At least one renaming does; several do if sets look
+    /// alike.
     pub fn sorts(&self, signatures: &[u64]) -> bool {
         self.sets.iter().map(|&set| signatures[set]).is_sorted()
     }
 
-    /// A line of member `old` with everybody renamed.
+    /// A line of member `old` with all nodes renamed.
     fn line(&self, old: usize, line: &Line<BYTES>) -> Line<BYTES> {
         let new = self.new_members[old] as usize;
         Line {
@@ -409,7 +411,7 @@ impl Renaming {
         data.map(STORED, |value| self.value(value))
     }
 
-    /// A value, which may name a core.
+    /// A value, which may contain a core's number.
     fn value(&self, value: u8) -> u8 {
         match value.checked_sub(oracle::waiting(0)) {
             Some(core) if self.coherent => oracle::waiting(self.new_cores[core as usize] as usize),

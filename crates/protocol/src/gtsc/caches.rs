@@ -1,16 +1,16 @@
-//! G-TSC's caches: write-through, a lease for each line, and no time of their own.
+//! G-TSC's caches: write-through, with a lease for each line and no clock of their own.
 //!
-//! A request carries the time of its compute unit, and an answer the time at which the access took place. `R` waits for a
-//! line, `X` for a later lease of a line that it holds; `L` and `W` are locked until a write has been given its time, without
-//! and with the line. While a line waits, its `cts` is what its asker brought along: in the first-level cache the compute unit's time,
-//! in the second-level cache the `wts` of the copy above.
+//! A request carries the time of its compute unit, and an answer the time at which the access took place. `R` waits
+//! for a line, `X` for a later lease of a line that it holds. `L` and `W` are locked until a write has been given its
+//! time: `L` without the line, `W` with it. While a line waits, its `cts` holds a time from the request: in the
+//! first-level cache the compute unit's time, in the second-level cache the `wts` of the copy above.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol};
 use mem::Scope;
 
 protocol! {
- /// `Dead`: no line, or it is later at the compute unit than the lease lasts, or what is held here is too near for the load's scope.
- /// `Same`: nobody else has written the line since the copy that is held here.
+ /// `Dead`: the line is not held, or its lease ends before the compute unit's time, or the load's scope is wider than
+ /// this cache. `Same`: no other node has written the line since the copy held here.
  gtsc_l1 actions(Ask Fetch Through Fill Replace Stamp Answer Stored Hit Merge Drop Anew Done Pass Told)
  on( LoadLive   LoadDead       Store            Evict     Invalidate     Flush     Reset          )
  I { x          [R Ask Fetch]  [L Ask Through]  x         [I Done]       [I Done]  [I Done]       }
@@ -36,8 +36,8 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache where memory is the lines' home: it reads on leases, as the caches above it do. `Same`: the copy above is
- /// the one held here. `Known`: what comes from below is the copy above.
+ /// A second-level cache where memory is the home of lines: it reads on leases, as the caches above it do. `Same`:
+ /// the copy above is the one held here. `Known`: what comes from below is the copy above.
  gtsc_l2 actions(Ask Fetch Through Fill Replace Stamp Answer AnswerKnown AnswerWrite Reply Renew Merge Drop Anew Done Pass HandUp)
  on( ReadSame   ReadLive   ReadDead       Write            Evict     Invalidate     Flush     Reset          )
  I { x          x          [R Ask Fetch]  [L Ask Through]  x         [I Done]       [I Done]  [I Done]       }
@@ -67,13 +67,13 @@ fn is_live<const N: usize>(line: &Line<N>, msg: &Msg<N>) -> bool {
     !line.is_empty() && msg.stamps.cts <= line.stamps.rts
 }
 
-/// Remembers who waits, and what it brought along.
+/// Records the requester and the time it brought.
 fn ask<const N: usize>(work: &mut Work<'_, N>, brought: Stamp) {
     common::ask(work);
     work.line.stamps.cts = brought;
 }
 
-/// Asks below for a line, or for a later lease of the copy that is held.
+/// Requests a line from below, or a later lease of the held copy.
 fn fetch<const N: usize>(work: &mut Work<'_, N>) {
     let stamps = Stamps { wts: work.line.stamps.wts, rts: 0, cts: work.msg.stamps.cts };
     work.send_stamped(work.place.below, Kind::Read, Block::EMPTY, stamps);
@@ -84,19 +84,19 @@ fn through<const N: usize>(work: &mut Work<'_, N>) {
     work.send_stamped(work.place.below, Kind::Write, work.msg.data, stamps);
 }
 
-/// The lease is the answer's.
+/// Takes the lease from the answer.
 fn stamp<const N: usize>(work: &mut Work<'_, N>) {
     let Stamps { wts, rts, .. } = work.msg.stamps;
     work.line.stamps = Stamps { wts, rts, ..work.line.stamps };
 }
 
-/// Forgets the bytes and their lease; who waits is still known.
+/// Drops the bytes and their lease; the waiting requester stays recorded.
 fn drop_line<const N: usize>(work: &mut Work<'_, N>) {
     common::drop_data(work);
     work.line.stamps = Stamps::now(work.line.stamps.cts);
 }
 
-/// Answers the one who waits.
+/// Answers the waiting requester.
 fn answer<const N: usize>(
     work: &mut Work<'_, N>,
     kind: Kind,
@@ -109,12 +109,12 @@ fn answer<const N: usize>(
     Ok(())
 }
 
-/// The lease on which a line is held, without what its asker brought along.
+/// The lease on which a line is held, without the time that the requester brought.
 fn lease<const N: usize>(line: &Line<N>) -> Stamps {
     Stamps { cts: 0, ..line.stamps }
 }
 
-/// The same, and that something took place at a time, though not before the line was written.
+/// The lease, and as `cts` the time of an access, which is not before the line was written.
 fn at<const N: usize>(line: &Line<N>, time: Stamp, wts: Stamp) -> Stamps {
     Stamps { cts: time.max(wts), ..line.stamps }
 }

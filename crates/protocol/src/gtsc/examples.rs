@@ -1,4 +1,4 @@
-//! The accesses of the text's section 2.2, one by one, on the published protocol: one GPU with two compute units.
+//! The accesses of `[halcone 2.2]`, one by one, on the published protocol: one GPU with two compute units.
 #![cfg(test)]
 
 use super::{GtscHome, GtscL1, gtsc_home, gtsc_l1};
@@ -63,7 +63,7 @@ impl Machine {
         self.access(unit, Kind::Store, location, Block::one(0, value));
     }
 
-    /// What the L2 answered a first-level cache.
+    /// The kind of the L2's answer to a first-level cache.
     fn answer(&self) -> Option<Kind> {
         self.sent.iter().find(|msg| msg.from == L2 && msg.to != MEMORY).map(|msg| msg.kind)
     }

@@ -1,15 +1,17 @@
-//! A GPU's second-level cache as the home of lines in G-TSC: the protocol as it was published, for one GPU over a plain memory.
+//! A GPU's second-level cache as the home of lines in G-TSC: the protocol as published, for one GPU over a plain
+//! memory.
 //!
-//! It writes back. A line that it gives up takes its times along: one time for the whole cache, `cts`, remembers when the last of those
-//! leases ends, and a line that comes (again) starts there. `F` fetches a line for a reader, `G` the rest of a line that was
-//! written; `W` is being written back, `C` too and stays.
+//! It writes back. A line that it evicts loses its timestamps: one time for the whole cache, `cts`, records the
+//! latest end of such leases, and a line that is fetched (again) starts there. `F` fetches a line for a reader, `G`
+//! the rest of a line that was written. `W` is being written back; `C` is too, and stays in the cache.
 
 use super::memory::{give_time, perform, read_until, written_at};
 use crate::{Block, Controller, FIRST, Kind, Line, Mask, Msg, Place, Stamp, Stamps, Table, Work, common, protocol};
 use gtsc_home::{Action, Event, State};
 
 protocol! {
- /// `Same`: the reader holds what is here. `Over`: the lease would end beyond the last time there is.
+ /// `Same`: the reader holds the current version. `Over`: the lease would end after the last time that can be
+ /// represented.
  gtsc_home actions(Ask Enter Fetch Fill Answer Lease Reply Renew Take Perform WriteBack Clean Forget Drop Restart Done DoneAsked Bring Found)
  on( ReadSame         Read                        Write                         ReadOver  WriteOver  )
  I { x                [F Enter Lease Ask Fetch]   [G Enter Take Perform Fetch]  z         z          }
@@ -40,7 +42,7 @@ protocol! {
 /// The controller of table [`gtsc_home`].
 pub struct GtscHome {
     pub lease: Stamp,
-    /// The last time there is.
+    /// The last time that can be represented.
     pub last: Stamp,
 }
 
@@ -48,7 +50,7 @@ impl GtscHome {
     pub const PAPER: Self = Self { lease: 10, last: u16::MAX as Stamp };
 }
 
-/// The times of a line; those of one that is not here are what was forgotten.
+/// The timestamps of a line; for a line that is not held, the latest of those that were dropped.
 fn times<const N: usize>(line: &Line<N>) -> Stamps {
     match State::ALL[line.state as usize] {
         State::I | State::W => Stamps { wts: line.stamps.cts.max(FIRST), rts: line.stamps.cts, cts: line.stamps.cts },

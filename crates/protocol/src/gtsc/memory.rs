@@ -1,12 +1,13 @@
-//! Memory as the home of lines in G-TSC, for several GPUs: the times of every line lie beside it.
+//! Memory as the home of lines in G-TSC, for several GPUs: every line of memory has timestamps.
 //!
-//! Time begins at 1: a request with a `wts` of 0 says that nothing is held above.
+//! Time starts at 1: a request with a `wts` of 0 says that the requester holds no copy.
 
 use crate::{Block, Controller, FIRST, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol};
 use gtsc_memory::{Action, Event, State};
 
 protocol! {
- /// `Same`: the reader holds what is here. `Over`: the lease would end beyond the last time there is, so everybody has to start anew.
+ /// `Same`: the reader holds the current version. `Over`: the lease would end after the last time that can be
+ /// represented, so logical time has to restart first.
  gtsc_memory actions(Lease Reply Renew Take Perform Restart Done Found)
  on(    Read                ReadSame            Write                ReadOver  WriteOver  Reset                )
  Here { [Here Lease Reply]  [Here Lease Renew]  [Here Take Perform]  z         z          [Here Restart Done]  };
@@ -17,33 +18,33 @@ protocol! {
 /// The controller of table [`gtsc_memory`].
 pub struct GtscMemory {
     pub lease: Stamp,
-    /// The last time there is.
+    /// The last time that can be represented.
     pub last: Stamp,
 }
 
 impl GtscMemory {
-    /// 16-bit times and a lease of 10: as long as HALCONE's for reads. Reads and writes have the same.
+    /// 16-bit times, and for reads and writes a lease of 10, which is HALCONE's read lease.
     pub const PAPER: Self = Self { lease: 10, last: u16::MAX as Stamp };
 }
 
-/// A reader at this time may read the line for a while: when that ends.
+/// The end of the lease for a reader at this time.
 pub(super) fn read_until(stamps: Stamps, time: Stamp, lease: Stamp) -> Stamp {
     stamps.rts.max(time.max(FIRST).saturating_add(lease))
 }
 
-/// When a write takes place that was asked for at this time: after whatever may have been read.
+/// When a write requested at this time takes place: after every lease.
 pub(super) fn written_at(stamps: Stamps, time: Stamp) -> Stamp {
     stamps.rts.max(FIRST).saturating_add(1).max(time)
 }
 
-/// Gives a write its time and acknowledges it: from when on it counts, how long it may be read, and (as `cts`) which version it
-/// was written over.
+/// Gives a write its time and acknowledges it. The answer carries its time, the end of its lease and, as `cts`, the
+/// version it was written over.
 pub(super) fn perform<const N: usize>(work: &mut Work<'_, N>, lease: Stamp) {
     let told = give_time(work, lease);
     work.send_stamped(work.msg.from, Kind::Ack, work.msg.data, told);
 }
 
-/// The times of a write that takes place now, as they are told.
+/// Gives a write its time; returns the timestamps for its answer.
 pub(super) fn give_time<const N: usize>(work: &mut Work<'_, N>, lease: Stamp) -> Stamps {
     let stamps = work.line.stamps;
     let wts = written_at(stamps, work.msg.stamps.cts);

@@ -1,13 +1,13 @@
 //! G-TSC: coherence by the logical time of compute units (`[halcone 2.2]`).
 //!
-//! Each compute unit has a time, `warpts`. Its requests carry it, and each answer brings the time at which the access took place, to
-//! which the unit goes on. The home of a line gives it out on a lease that lasts beyond the reader's time, and a write takes place
-//! after every lease. A reader whose lease has ended says which version it holds; if that is still the newest, the home answers with
-//! a later lease and no data.
+//! Each compute unit has a logical time, `warpts`. Its requests carry that time, and each answer brings the time at
+//! which the access took place, to which the unit then advances. The home of a line grants it on a lease that ends
+//! after the reader's time, and a write takes place after every lease. A reader whose lease has ended says which
+//! version it holds; if that is still the newest, the home answers with a later lease and no data.
 //!
-//! The text describes one GPU, whose L2 is the home ([`gtsc_home`]). For several GPUs over one memory it names one way to go on (3):
-//! times beside every line of memory. So memory is the home there ([`gtsc_memory`]), and the L2s read on leases as the L1s do
-//! ([`gtsc_l2`]). What else the text leaves open is in `docs/protocols.md`.
+//! The text describes one GPU, whose L2 is the home ([`gtsc_home`]). For several GPUs over one memory it names one
+//! extension (`[halcone 3]`): timestamps for every line of memory. There memory is the home ([`gtsc_memory`]), and
+//! the L2s read on leases as the L1s do ([`gtsc_l2`]). `docs/protocols.md` lists what else the text leaves open.
 
 use crate::{
     Table, orders as tables,
@@ -26,7 +26,7 @@ pub use home::{GtscHome, gtsc_home};
 pub use memory::{GtscMemory, gtsc_memory};
 pub use systems::{atomics, banks, forget, gpus, one_gpu, one_gpu_atomics, one_gpu_overflow, overflow, shared_l2};
 
-/// Its controllers in a machine of any number of GPUs: memory is the home of all lines.
+/// The controllers in a machine with any number of GPUs: memory is the home of all lines.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(GtscL1),
@@ -36,7 +36,7 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     })
 }
 
-/// The tables of their orders.
+/// The tables of orders.
 pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
     match role {
         Role::L1 => Some(&tables::orders_l1_told::TABLE),

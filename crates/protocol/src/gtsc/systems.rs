@@ -1,6 +1,6 @@
 //! The small systems on which G-TSC is checked.
 //!
-//! Leases are as short as can be, and logical time ends early, as in HALCONE's.
+//! Leases are as short as possible, and logical time ends early, as in the systems of HALCONE.
 
 use super::{GtscHome, GtscL1, GtscL2, GtscMemory, gtsc_home};
 use crate::{
@@ -15,17 +15,17 @@ use mem::Scope;
 static MEMORY: GtscMemory = GtscMemory { lease: 0, last: Stamp::MAX };
 static HOME: GtscHome = GtscHome { lease: 0, last: Stamp::MAX };
 
-/// Times that run over after few accesses.
+/// The last time, small enough that timestamps overflow after few accesses.
 const LAST: Stamp = 2;
 static MEMORY_OVER: GtscMemory = GtscMemory { last: LAST, ..MEMORY };
 static HOME_OVER: GtscHome = GtscHome { last: LAST, ..HOME };
 
-/// A GPU for each cache, over one memory that is the home of all lines.
+/// One GPU per cache, over one memory that is the home of all lines.
 pub fn gpus(caches: usize, lines: usize) -> System {
     system(&vec![1; caches], &GtscL2, &MEMORY, lines)
 }
 
-/// One GPU with all caches over such a memory. When a stretch of work is over, the caches forget what they hold.
+/// One GPU with all caches over such a memory. After each work stage the caches invalidate their lines.
 pub fn forget(caches: usize, lines: usize) -> System {
     let mut system = system(&[caches], &GtscL2, &MEMORY, lines);
     let all: Vec<Node> = (0..=caches).map(node).collect();
@@ -39,7 +39,7 @@ pub fn forget(caches: usize, lines: usize) -> System {
 pub fn one_gpu(caches: usize, lines: usize) -> System {
     let mut system = system(&[caches], &HOME, &Memory, lines);
     system.whims = fences(&[node(caches)]);
-    // Far enough for a lease of what was written to end.
+    // Far enough for the lease of a write to end.
     let end = if caches > 2 { 3 } else { 4 };
     system.horizon = system.horizon.map(|horizon| Horizon { end, ..horizon });
     system
@@ -50,12 +50,12 @@ pub fn shared_l2(caches: usize, lines: usize) -> System {
     system(&[caches], &GtscL2, &MEMORY, lines)
 }
 
-/// Two GPUs at most, whose logical time runs over and starts anew, as often as need be.
+/// At most two GPUs, whose logical time overflows and restarts any number of times.
 pub fn overflow(caches: usize, lines: usize) -> System {
     endless(system(&vec![1; caches.min(2)], &GtscL2, &MEMORY_OVER, lines))
 }
 
-/// The same of one GPU with two first-level caches at most.
+/// Variant of [`overflow`] for one GPU with at most two first-level caches.
 pub fn one_gpu_overflow(caches: usize, lines: usize) -> System {
     let caches = caches.min(2);
     let mut system = endless(system(&[caches], &HOME_OVER, &Memory, lines));
@@ -63,12 +63,12 @@ pub fn one_gpu_overflow(caches: usize, lines: usize) -> System {
     system
 }
 
-/// Two GPUs at most, which also make atomic accesses.
+/// At most two GPUs, with atomic accesses.
 pub fn atomics(caches: usize, lines: usize) -> System {
     gpus(caches.min(2), lines).with_atomics()
 }
 
-/// The same of one GPU with two first-level caches at most, whose second-level cache is the home.
+/// Variant of [`atomics`] for one GPU with at most two first-level caches, whose second-level cache is the home.
 pub fn one_gpu_atomics(caches: usize, lines: usize) -> System {
     let mut system = one_gpu(caches.min(2), lines).with_atomics();
     system.horizon = system.horizon.map(|horizon| Horizon { end: 3, ..horizon });
@@ -80,14 +80,14 @@ fn fences(caches: &[Node]) -> Vec<(Node, Kind)> {
     caches.iter().flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
 }
 
-/// Logical time need not be ended: it runs over. No clock goes on by itself further than that.
+/// Replaces the end of logical time by its overflow. No clock ticks by itself beyond that.
 fn endless(mut system: System) -> System {
     system.horizon = system.horizon.map(|horizon| Horizon { end: LAST + 2, runs_over: true, ..horizon });
     system
 }
 
-/// A GPU for each entry, with so many first-level caches. After a stretch of work its writes are awaited; then the compute units meet,
-/// and each goes on to the latest time of any.
+/// A GPU for each entry of `gpus`, with that many first-level caches. After a work stage its writes are awaited; then
+/// the compute units synchronise, and each advances to the latest time of any.
 fn system(
     gpus: &[usize],
     l2: &'static dyn Controller<BYTES>,
@@ -147,7 +147,7 @@ fn system(
     .with_orders(orders_of(is_home))
 }
 
-/// The same with two banks: second-level caches and homes of their own for each line.
+/// The system with two banks: each line has second-level caches and a home of its own.
 pub fn banks(system: System) -> System {
     system.banked().with_orders(orders_of(false))
 }

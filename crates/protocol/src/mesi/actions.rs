@@ -1,34 +1,34 @@
-//! What the actions of MESI's tables do alike.
+//! Actions that MESI's tables share.
 //!
-//! A modified line counts as dirty in every byte, so that it goes down whole. A store that waits for the right to write keeps
-//! its bytes in the line, marked dirty; the rest of the line is laid under them when it comes.
+//! A modified line counts as dirty in every byte, so that it is written back whole. A store that waits for the right
+//! to write keeps its bytes in the line, marked dirty; when the line comes, it fills the other bytes.
 
 use crate::{Block, Kind, Mask, Node, Sharers, Table, Work};
 
 type Done = Result<(), &'static str>;
 
-/// Whether a line takes up a way: not if it is on its way out, in the write-back queue or beyond.
+/// Whether a line occupies a way: not if it is being evicted, in the write-back queue or after it.
 pub fn takes_room(table: &Table, state: u8) -> bool {
     let name = table.states[usize::from(state)];
     state != table.initial() && !name.starts_with("I_WB") && name != "S_Evict"
 }
 
-/// Sends a request of its own below.
+/// Sends a request below.
 pub fn request<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
     work.send(work.place.below, kind, Block::EMPTY);
 }
 
-/// Marks the whole line as changed.
+/// Marks the whole line as dirty.
 pub fn modify<const N: usize>(work: &mut Work<'_, N>) {
     work.line.dirty = Mask::first(N);
 }
 
-/// The line is as it is below.
+/// Marks the line as clean.
 pub fn clean<const N: usize>(work: &mut Work<'_, N>) {
     work.line.dirty = Mask::NONE;
 }
 
-/// Forgets the line but for the bytes of a store that waits.
+/// Drops the line except for the bytes of a waiting store.
 pub fn keep_store<const N: usize>(work: &mut Work<'_, N>) {
     work.line.data = work.line.data.only(work.line.dirty);
 }
@@ -54,7 +54,7 @@ pub fn write_back<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
     work.send(work.place.below, kind, work.line.data);
 }
 
-/// Takes a changed line from above, or from the holder it was asked of.
+/// Takes a modified line from above, or from its holder.
 pub fn take<const N: usize>(work: &mut Work<'_, N>) {
     if !work.msg.data.mask().is_empty() {
         work.line.data.write(&work.msg.data);
@@ -62,18 +62,18 @@ pub fn take<const N: usize>(work: &mut Work<'_, N>) {
     }
 }
 
-/// One acknowledgement less to wait for.
+/// Counts one acknowledgement.
 pub fn count<const N: usize>(work: &mut Work<'_, N>) -> Done {
     work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no acknowledgement")?;
     Ok(())
 }
 
-/// An acknowledgement came before the answer that announces it.
+/// Counts an acknowledgement that came before the answer that announces it.
 pub fn early<const N: usize>(work: &mut Work<'_, N>) {
     work.line.early += 1;
 }
 
-/// Waits for those of the announced acknowledgements that have not come yet.
+/// Starts to wait for the announced acknowledgements that have not come yet.
 pub fn await_acks<const N: usize>(work: &mut Work<'_, N>) -> Done {
     let awaited = work.msg.acks.checked_sub(work.line.early);
     work.line.acks = awaited.ok_or("has got more acknowledgements than there are")?.into();
@@ -81,24 +81,24 @@ pub fn await_acks<const N: usize>(work: &mut Work<'_, N>) -> Done {
     Ok(())
 }
 
-/// Remembers on whose behalf the line is given up.
+/// Records on whose behalf the line is given up.
 pub fn join<const N: usize>(work: &mut Work<'_, N>) {
     work.line.join = work.msg.of;
 }
 
-/// The line, only if it has changed.
+/// The line's bytes if it is dirty; otherwise none.
 pub fn changed<const N: usize>(work: &Work<'_, N>) -> Block<N> {
     if work.line.is_dirty() { work.line.data } else { Block::EMPTY }
 }
 
-/// Gives the line to the one on whose behalf it was asked for.
+/// Sends the line to the node on whose behalf it was requested.
 pub fn forward<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Done {
     let to = work.line.join.take().or(work.msg.of).ok_or("has nobody to give the line to")?;
     work.send(to, kind, work.line.data);
     Ok(())
 }
 
-/// Acknowledges an invalidation, to the one who wants to write and to the directory; the directory may itself be the one.
+/// Acknowledges an invalidation to the node that wants to write and to the directory, which may be the same.
 pub fn acknowledge_invalidation<const N: usize>(work: &mut Work<'_, N>) -> Done {
     let of = work.line.join.take().or(work.msg.of).ok_or("has nobody to acknowledge to")?;
     if of == work.place.below {
@@ -110,7 +110,7 @@ pub fn acknowledge_invalidation<const N: usize>(work: &mut Work<'_, N>) -> Done 
     Ok(())
 }
 
-/// Says something to each of a set of those above, and waits for their answers.
+/// Sends a message to each of a set of nodes above, and starts to wait for their answers.
 pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind, of: Node) {
     for number in sharers.numbers() {
         let to = work.place.above.member(number);
@@ -119,31 +119,31 @@ pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind
     work.line.acks = sharers.len().into();
 }
 
-/// Notes the one who asks now as a holder, beside those there are.
+/// Records the requester as one more holder.
 pub fn hold<const N: usize>(work: &mut Work<'_, N>) {
     work.line.sharers.add(work.place.sharer(work.msg.from));
 }
 
-/// Notes the one who asks now as the only holder.
+/// Records the requester as the only holder.
 pub fn hold_alone<const N: usize>(work: &mut Work<'_, N>) {
     work.line.sharers = work.place.sharer(work.msg.from);
 }
 
-/// Notes the one who has been waiting as a holder, beside those there are.
+/// Records the waiting node as one more holder.
 pub fn hold_asked<const N: usize>(work: &mut Work<'_, N>) -> Done {
     let asked = work.line.asked.ok_or("knows nobody who waits")?;
     work.line.sharers.add(work.place.sharer(asked));
     Ok(())
 }
 
-/// Notes the one who has been waiting as the only holder.
+/// Records the waiting node as the only holder.
 pub fn hold_asked_alone<const N: usize>(work: &mut Work<'_, N>) -> Done {
     let asked = work.line.asked.ok_or("knows nobody who waits")?;
     work.line.sharers = work.place.sharer(asked);
     Ok(())
 }
 
-/// Those who hold the line, but for the one who asks now.
+/// The holders of the line except the requester.
 pub fn others<const N: usize>(work: &Work<'_, N>) -> Sharers {
     work.line.sharers.without(work.place.sharer(work.msg.from))
 }

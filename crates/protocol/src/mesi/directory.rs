@@ -1,14 +1,16 @@
 //! The directory: in the shared last-level cache, or at the memory controller where there is none.
 //!
-//! Tables 3.4 and 3.5 of `[giles]`: [`l3`] and [`mc`]. The paper's substates that say who asks are events here: `...Owner` is a request by the
-//! only one who holds the line (the paper's `M_Owned` and `E_Owned`), the plain event one by anybody else (`M_Held`, `E_Held`).
+//! Tables 3.4 and 3.5 of `[giles]`: [`l3`] and [`mc`]. The paper has substates that distinguish the requester; here
+//! they are events: `...Owner` is a request by the only holder of the line (the paper's `M_Owned` and `E_Owned`), the
+//! plain event one by any other node (`M_Held`, `E_Held`).
 //!
-//! - `M`: newer than memory, and nobody above holds the line. `M_Held` and `E_Held`: one does, to write.
-//! - `M_Pending` and `E_Pending`: a forward is under way, and everybody else is refused, also the holder (`...Owner`; the
-//!   paper's `M_Pending_Owned` and `E_Pending_Owned`).
-//! - `M_Inval`: a store or an upgrade is granted, and those who held the line are giving it up.
-//! - `I_Fetch`, `I_Load`, `I_Store`: memory is asked. `I_WB_Flush_Conflict`: evicted, and whoever holds the line above is giving it up.
-//!   `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory, not yet acknowledged.
+//! - `M`: newer than memory, and not held above. `M_Held` and `E_Held`: held above by one cache, which may write.
+//! - `M_Pending` and `E_Pending`: a forward is in flight, and all requests are refused, also the holder's
+//!   (`...Owner`; the paper's `M_Pending_Owned` and `E_Pending_Owned`).
+//! - `M_Inval`: a store or an upgrade is granted, and the former holders are being invalidated.
+//! - `I_Fetch`, `I_Load`, `I_Store`: requested from memory. `I_WB_Flush_Conflict`: evicted, and its holders above are
+//!   being flushed or invalidated. `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory,
+//!   not acknowledged yet.
 
 use crate::{
     Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common,
@@ -147,7 +149,7 @@ impl<const N: usize> Controller<N> for Directory {
     }
 }
 
-/// Has the holder give the line to the one who waits for it.
+/// Tells the holder to send the line to the waiting node.
 fn forward_to_holder<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Result<(), &'static str> {
     let asked = work.line.asked.ok_or("knows nobody who waits")?;
     let sharers = work.line.sharers;
@@ -162,7 +164,7 @@ mod tests {
     use crate::{Log, Node, Roster, Step, mesi::l3::l3::State, step};
     use mem::LineAddr;
 
-    /// No checked system has two instruction caches.
+    /// No checked system has two instruction caches, so this test covers the case.
     #[test]
     fn a_second_fetch_waits_while_memory_is_asked() {
         let place = Place { me: Node(2), below: Node(3), above: &Roster::row(Node(0), 3) };

@@ -1,14 +1,18 @@
-//! The GPU's second-level cache: a directory of the vector caches above it, and to the directory below just one more core.
+//! The GPU's second-level cache: a directory of the vector caches above it. To the directory below it is one more
+//! core.
 //!
 //! Table 3.7 of `[giles]`. As in [`directory`](super::directory), the paper's `M_Owned` and `E_Owned` are the events
-//! `...Owner`: the only one above who holds the line asks. Toward the directory below it does what [`l2`](super::l2) does.
+//! `...Owner`: a request by the only holder above. Towards the directory below it does what [`l2`](super::l2) does.
 //!
-//! - `M`: the node has the line to write, and nobody above holds it. `M_Held`, `E_Held`: one vector cache does.
-//! - `S_Dirty_In_Node`: the node has the line to write, vector caches hold it to read. `S_Clean`: others may have it too.
-//! - `M_Pending`: one vector cache is made to share it with another; `M_Pending_Store`: to give it up to another.
-//!   `S_Pending_Owned`: vector caches give it up for a store of one of them; `S_Pending`: the same, and then the directory is asked.
-//! - `M_GetFwd`, `M_GetXFwd`, `M_Flush`, `S_Inval`: on the directory's behalf, waiting for the vector caches. `S_Evict` and
-//!   `I_WB_Flush_Conflict`: the same for an eviction of its own. The others are as in [`l2`](super::l2).
+//! - `M`: the GPU may write the line, and no vector cache holds it. `M_Held`, `E_Held`: one vector cache holds it.
+//! - `S_Dirty_In_Node`: the GPU may write the line, and vector caches hold it shared. `S_Clean`: it is shared, and
+//!   caches outside the GPU may hold it too.
+//! - `M_Pending`: the holder is downgraded for another vector cache; `M_Pending_Store`: it is flushed for another
+//!   one's store. `S_Pending_Owned`: sharers are invalidated for a store of a vector cache; `S_Pending`: the same,
+//!   and then the directory is asked.
+//! - `M_GetFwd`, `M_GetXFwd`, `M_Flush`, `S_Inval`: serving a probe of the directory, waiting for the vector caches.
+//!   `S_Evict` and `I_WB_Flush_Conflict`: evicted, waiting for the vector caches. The others are as in
+//!   [`l2`](super::l2).
 
 use crate::{
     Access, Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, mesi::actions,
@@ -288,7 +292,7 @@ mod tests {
     use crate::{Log, Node, Roster, Step, step};
     use mem::LineAddr;
 
-    /// No checked system has a GPU with three vector caches beside a core.
+    /// No checked system has a GPU with three vector caches beside a core, so this test covers the case.
     #[test]
     fn a_store_waits_for_every_vector_cache_that_shares_the_line() {
         let place = Place { me: Node(3), below: Node(4), above: &Roster::row(Node(0), 3) };

@@ -1,11 +1,12 @@
-//! The first-level caches: what the tables of a CPU's instruction and data caches and a GPU's vector cache mean.
+//! The first-level caches: the meaning of the tables of a CPU's instruction and data caches and a GPU's vector cache.
 //!
-//! Tables 3.1, 3.2 and 3.6 of `[giles]`: [`l1i`], [`l1d`], [`l1v`]. The paper's columns come first; the others are what
-//! its text says, or leaves out, about everything else that can arrive. `I_Get` and `I_GetX` wait for an answer, `..._Retry` have been refused
-//! and sit in the retry queue. `I_WB_Writable` sits in the write-back queue and can be taken back from there;
-//! `I_WB_Non_Writable` has left it and is not acknowledged yet, so whatever is asked meanwhile is coalesced: it waits.
-//! A cache that has asked something answers nothing from below before it has its own answer, or a refusal. An atomic access is performed where the
-//! line may be written; elsewhere a store of nothing has it brought (`Bring`).
+//! Tables 3.1, 3.2 and 3.6 of `[giles]`: [`l1i`], [`l1d`], [`l1v`]. The paper's columns come first; the others follow
+//! its text, or fill in what it leaves out, for all other messages. `I_Get` and `I_GetX` wait for an answer;
+//! `..._Retry` were refused and are in the retry queue. `I_WB_Writable` is in the write-back queue and can be taken
+//! back from there. `I_WB_Non_Writable` has left it and is not acknowledged yet: requests that come meanwhile are
+//! coalesced, that is, they wait. A cache with a pending request answers no probe before it has its own answer or a
+//! refusal. An atomic access is performed where the line may be written; otherwise a store of no bytes fetches the
+//! line (`Bring`).
 
 use crate::{
     Access, Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common,
@@ -17,7 +18,7 @@ use l1d::l1d::{Action, Event};
 #[derive(Clone, Copy)]
 pub struct L1 {
     table: &'static Table,
-    /// What a load asks for below.
+    /// The request that a load sends below.
     load: Kind,
 }
 
@@ -74,7 +75,7 @@ impl<const N: usize> Controller<N> for L1 {
             "E" | "S" => (whole && clean, false, 0),
             "S_Pending_Upgrade" | "S_Upgrade_Retry" => (whole, true, 0),
             "I_Get" | "I_Get_Retry" | "I_GetS" | "I_GetS_Retry" => (empty && clean, true, 0),
-            // A store of nothing brings the line.
+            // A store of no bytes fetches the line.
             "I_GetX" | "I_GetX_Retry" => (line.data.mask() == line.dirty, true, 0),
             "I_WB_Non_Writable" => (empty && clean, false, 1),
             _ => (empty && clean, false, 0),

@@ -1,4 +1,4 @@
-//! A CPU core's data cache: table 3.2 of `[giles]`. What its labels mean is told in [`l1`](super::l1).
+//! A CPU core's data cache: table 3.2 of `[giles]`. [`l1`](super::l1) explains its labels.
 
 use crate::protocol;
 

@@ -1,6 +1,6 @@
-//! A CPU core's instruction cache: table 3.1 of `[giles]`. What its labels mean is told in [`l1`](super::l1).
+//! A CPU core's instruction cache: table 3.1 of `[giles]`. [`l1`](super::l1) explains its labels.
 //!
-//! A load here is the paper's fetch. A line is shared or it is not there.
+//! A load here is the paper's fetch. A line is either shared or not held.
 
 use crate::protocol;
 

@@ -1,5 +1,5 @@
-//! The vector cache of a GPU's compute unit: table 3.6 of `[giles]`. What its labels mean is told in
-//! [`l1`](super::l1). There is no upgrade: a store to a shared line gives the line up and asks for it anew.
+//! The vector cache of a GPU's compute unit: table 3.6 of `[giles]`. [`l1`](super::l1) explains its labels. There is
+//! no upgrade: a store to a shared line drops the line and requests it again.
 
 use crate::protocol;
 

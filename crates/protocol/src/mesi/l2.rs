@@ -1,15 +1,16 @@
 //! A CPU core's second-level cache.
 //!
-//! Table 3.3 of `[giles]`: above it the core's data and instruction caches, below it the directory. Its first part
-//! has the paper's columns; the others are its part in the directory's transactions (3.2.6.3). It keeps no record of what the
-//! data cache above holds and asks it each time (`CoreFlush`, `Downgrade`, `Inval`); of the instruction cache it knows whether
-//! it has fetched the line since it was last told to give it up.
+//! Table 3.3 of `[giles]`: above it are the core's data and instruction caches, below it the directory. The first
+//! part has the paper's columns; the others are its part in the directory's transactions (3.2.6.3). It keeps no
+//! record of what the data cache above holds, and probes it each time (`CoreFlush`, `Downgrade`, `Inval`). For the
+//! instruction cache it records whether that has fetched the line since it was last invalidated there.
 //!
-//! - `I_Get`, `I_GetX`, `I_GetS`, `S_Pending_Upgrade`: asked below. Whatever the directory wants meanwhile joins after the answer.
-//! - `..._Retry`: refused, in the retry queue. `..._Acks`: granted, but others have not yet given the line up.
-//! - `M_GetFwd`, `M_GetXFwd`, `M_Flush`, `S_Inval`: on the directory's behalf, waiting for the caches above.
-//! - `S_Evict`, `I_WB_Flush_Conflict`: the same for an eviction of its own. `I_WB_Writable`: in the write-back queue.
-//!   `I_WB_Non_Writable`: written back, not yet acknowledged.
+//! - `I_Get`, `I_GetX`, `I_GetS`, `S_Pending_Upgrade`: requested below. Probes of the directory wait for the answer.
+//! - `..._Retry`: refused, in the retry queue. `..._Acks`: granted, but other caches have not acknowledged their
+//!   invalidations yet.
+//! - `M_GetFwd`, `M_GetXFwd`, `M_Flush`, `S_Inval`: serving a probe of the directory, waiting for the caches above.
+//! - `S_Evict`, `I_WB_Flush_Conflict`: evicted, waiting for the caches above. `I_WB_Writable`: in the write-back
+//!   queue. `I_WB_Non_Writable`: written back, not acknowledged yet.
 
 use crate::{
     Access, Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, mesi::actions,
@@ -144,7 +145,7 @@ protocol! { l2 actions(PutS PutClnX PutX Nack Return Ask AnswerS AnswerClnX Answ
 /// The controller of table [`l2`].
 pub struct L2;
 
-/// The data cache stands first among those above.
+/// The data cache is the first of the nodes above.
 const DATA: Sharers = Sharers::one(0);
 
 impl<const N: usize> Controller<N> for L2 {

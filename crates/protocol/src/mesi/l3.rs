@@ -1,5 +1,5 @@
-//! The shared last-level cache with its directory: tables 3.4 and 3.5 of `[giles]`. What its labels mean is told in
-//! [`directory`](super::directory).
+//! The shared last-level cache with its directory: tables 3.4 and 3.5 of `[giles]`. [`directory`](super::directory)
+//! explains its labels.
 
 use crate::protocol;
 

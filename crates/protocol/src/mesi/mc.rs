@@ -1,9 +1,10 @@
-//! The directory at the memory controller, where no last-level cache is shared. What its labels mean is told in
-//! [`directory`](super::directory).
+//! The directory at the memory controller, for systems without a shared last-level cache.
+//! [`directory`](super::directory) explains its labels.
 //!
-//! The paper's half-coherent configuration joins CPU and GPU at the memory controller and has software flush everything
-//! (4.2); here the directory stands there instead. It is [`l3`](super::l3) without a cache: the line is always there and never
-//! evicted, so `M` and `E` are one (`Uncached`), and so are `M_Pending` and `E_Pending`.
+//! The paper's half-coherent configuration joins CPU and GPU at the memory controller, and software flushes all
+//! caches (`[giles 4.2]`); here the directory is there instead. It is [`l3`](super::l3) without a cache: the line is
+//! always present and never evicted, so `M` and `E` are one state (`Uncached`), and so are `M_Pending` and
+//! `E_Pending`.
 
 use crate::protocol;
 

@@ -1,8 +1,9 @@
 //! MESI for a CPU and a GPU on one chip, with a directory: M2S-CGM (`[giles 3.2.6]`).
 //!
-//! A core has first-level caches ([`l1`]) over a second-level cache ([`l2`]), which is one of those that the [`directory`] knows.
-//! The paper's tables say what a request does; here they also say what every answer, forward, invalidation, eviction and
-//! refusal does in every state. Where the paper leaves that open or gets it wrong, `docs/protocols.md` tells what was decided.
+//! A core has first-level caches ([`l1`]) over a second-level cache ([`l2`]), which is one of the caches that the
+//! [`directory`] keeps track of. The paper's tables say what a request does; here they also say what every answer,
+//! forward, invalidation, eviction and refusal does in every state. Where the paper leaves that open or is wrong,
+//! `docs/protocols.md` says what was decided.
 
 use crate::{
     Table,
@@ -26,7 +27,7 @@ mod systems;
 
 pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc, recalled};
 
-/// Its controllers in a machine.
+/// The controllers in a machine.
 pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(l1::L1V),
@@ -41,7 +42,7 @@ pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {
     })
 }
 
-/// The tables of their orders.
+/// The tables of orders.
 pub fn orders(role: Role, parameters: &Parameters) -> Option<&'static Table> {
     match role {
         Role::L1 | Role::CoreData | Role::CoreCode => Some(&tables::orders_l1_coherent::TABLE),

@@ -15,7 +15,7 @@ use crate::{
 };
 use mem::Scope;
 
-/// Puts members together; each gets the next number.
+/// Assembles the members of a system; each gets the next number.
 struct Builder {
     lines: usize,
     members: Vec<Member>,
@@ -28,7 +28,7 @@ impl Builder {
         Self { lines, members: Vec::new(), tables: Vec::new(), cores: 0 }
     }
 
-    /// Adds a member that asks `below` and has the members from number `above` on above it.
+    /// Adds a member that sends its requests to `below` and has the members from number `above` on above it.
     fn add(&mut self, name: String, controller: &'static dyn Controller<BYTES>, below: usize, above: usize) {
         let table = controller.table();
         let known = self.tables.iter().position(|other| other.name == table.name);
@@ -108,8 +108,8 @@ pub fn cores(cores: usize, lines: usize) -> System {
     builder.system((0..cores).map(|core| vec![node(core), node(cores + core)]).collect())
 }
 
-/// A core beside a GPU with vector caches and a second-level cache of its own, under a shared last-level cache: so many
-/// first-level caches in all, at least two.
+/// A core and a GPU with vector caches and a second-level cache, under a shared last-level cache: `caches`
+/// first-level caches in total, at least two.
 pub fn apu(caches: usize, lines: usize) -> System {
     let vector_caches = caches.saturating_sub(1).max(1);
     let mut builder = Builder::new(lines);
@@ -125,7 +125,8 @@ pub fn apu(caches: usize, lines: usize) -> System {
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
 }
 
-/// A GPU alone over the shared last-level cache, with at least three vector caches: one asks while two are busy with the line.
+/// A GPU alone over the shared last-level cache, with at least three vector caches: one can send a request while two
+/// are involved in a transaction on the line.
 pub fn gpu(caches: usize, lines: usize) -> System {
     let vector_caches = caches.max(3);
     let mut builder = Builder::new(lines);
@@ -138,7 +139,8 @@ pub fn gpu(caches: usize, lines: usize) -> System {
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
 }
 
-/// Two vector caches over a second-level cache and a last-level cache, both of which a release of the system recalls.
+/// Two vector caches over a second-level cache and a last-level cache. A release of system scope recalls the lines of
+/// the second-level cache.
 pub fn recalled(_: usize, lines: usize) -> System {
     let mut builder = Builder::new(lines);
     (0..2).for_each(|cache| builder.add_l1(format!("l1v.{cache}"), &L1V, 2));
@@ -155,8 +157,8 @@ pub fn recalled(_: usize, lines: usize) -> System {
     })
 }
 
-/// A core with an instruction cache and further cores without one, under a shared last-level cache: so many first-level
-/// caches in all, at least two.
+/// A core with an instruction cache and further cores without one, under a shared last-level cache: `caches`
+/// first-level caches in total, at least two.
 pub fn fetches(caches: usize, lines: usize) -> System {
     let cores = caches.saturating_sub(1).max(1);
     let mut builder = Builder::new(lines);
@@ -164,7 +166,7 @@ pub fn fetches(caches: usize, lines: usize) -> System {
     for core in 0..cores {
         builder.add_l1(format!("l1d.{core}"), &L1D, cores + 1 + core);
     }
-    // The instruction cache belongs to the last core: it stands right after that core's data cache.
+    // The instruction cache belongs to the last core: it comes right after that core's data cache.
     builder.add_l1("l1i".to_owned(), &L1I, 2 * cores);
     for core in 0..cores {
         builder.add(format!("l2.{core}"), &L2, l3, core);
@@ -174,8 +176,8 @@ pub fn fetches(caches: usize, lines: usize) -> System {
     builder.system((0..cores - 1).map(|core| vec![node(core), node(cores + 1 + core)]).collect())
 }
 
-/// A core that only fetches, beside one that loads and stores, under a shared last-level cache: the smallest system in which a
-/// fetch meets another core's line.
+/// A core that only fetches, and one that loads and stores, under a shared last-level cache: the smallest system in
+/// which a fetch meets another core's line.
 pub fn fetch_apart(_: usize, lines: usize) -> System {
     let mut builder = Builder::new(lines);
     builder.add_l1("l1d.0".to_owned(), &L1D, 3);
@@ -200,8 +202,8 @@ pub fn fetch_no_llc(_: usize, lines: usize) -> System {
     builder.system(Vec::new())
 }
 
-/// Cores and a GPU with one vector cache, with the directory at the memory controller: so many first-level caches in all,
-/// at least two.
+/// Cores and a GPU with one vector cache, with the directory at the memory controller: `caches` first-level caches in
+/// total, at least two.
 pub fn no_llc(caches: usize, lines: usize) -> System {
     let cores = caches.saturating_sub(1).max(1);
     let mut builder = Builder::new(lines);
@@ -218,7 +220,7 @@ pub fn no_llc(caches: usize, lines: usize) -> System {
     builder.system((0..cores).map(|core| vec![node(core), node(cores + 1 + core)]).collect())
 }
 
-/// A core beside a GPU with two vector caches, with the directory at the memory controller.
+/// A core and a GPU with two vector caches, with the directory at the memory controller.
 pub fn gpu_no_llc(_: usize, lines: usize) -> System {
     let mut builder = Builder::new(lines);
     builder.add_l1("l1v.0".to_owned(), &L1V, 4);

@@ -20,7 +20,7 @@ pub(crate) const GPU_PHASES: [(&str, &str); 6] = [
 pub struct GpuTime {
     /// `gpu0`.
     pub name: String,
-    /// Shares of the run, in the order of [`GPU_PHASES`]; they add up to 1.
+    /// Shares of the run, in the order of `GPU_PHASES`; they add up to 1.
     pub shares: Vec<(&'static str, f64)>,
     /// Share of the run in which at least one read over the fabric was in flight. It overlaps the other shares.
     pub remote_reads: f64,

@@ -25,8 +25,8 @@ use crate::{
     shootdown::{Control, Orders},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Level, Scope};
-use interconnect::{Packet, Pending, Router, Sender, Side, Wire};
-use mem::{Block, Bytes, Interleave, LineAddr, PAGE, PhysAddr};
+use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire};
+use mem::{Block, Bytes, Interleave, LINE, LineAddr, PAGE, PhysAddr};
 use protocol::{Kind, Msg, Node};
 use removal::Removal;
 use rustc_hash::FxHashMap;
@@ -51,11 +51,15 @@ pub struct FbtPlace {
     pub banks: Interleave<Node>,
     /// All first-level caches above it.
     pub first_level: Vec<Node>,
+    /// Bytes of a line of the second-level cache: sectors of one line are translated once.
+    pub line: Bytes,
 }
 
 /// A request whose page is being translated.
 struct Ask {
     packet: Packet,
+    /// Requests for other sectors of its line, which wait for it.
+    more: Vec<Packet>,
     write: bool,
     /// Whether its page has been shot down since: the answer must be discarded.
     stale: bool,
@@ -211,6 +215,10 @@ impl Fbt {
     /// A line has left the second-level cache. With `of` set, the message answers a recall of the line.
     fn evicted(&mut self, msg: &Msg<{ mem::LINE }>) -> Result<(), Mistranslation> {
         let mut tables = self.tables.0.borrow_mut();
+        if msg.line == WHOLE {
+            tables.clear_lines(|line| *self.place.banks.of(line.0) == msg.from);
+            return Ok(());
+        }
         let Some(way) = tables.of_page(msg.line.0 / PAGE) else { return Ok(()) };
         tables.set_line(way, bit(msg.line), false);
         drop(tables);
@@ -242,6 +250,11 @@ impl Fbt {
         let entry = way.map(|way| *self.tables.0.borrow().entry(way));
         match (way, entry) {
             (Some(way), Some(entry)) if entry.lines & bit(line) != 0 => self.known(way, packet),
+            // Its tag is there: a sector of the line has been translated.
+            (Some(way), Some(entry)) if !entry.locked && entry.lines & self.sectors(line) != 0 => {
+                self.tables.0.borrow_mut().set_line(way, bit(line), true);
+                self.known(way, packet)
+            }
             (Some(_), Some(Entry { locked: true, .. })) => {
                 self.park(packet);
                 Ok(())
@@ -253,6 +266,12 @@ impl Fbt {
         }
     }
 
+    /// The bits of all sectors of a line.
+    fn sectors(&self, line: LineAddr) -> u64 {
+        let first = line.0 / self.place.line.0 * self.place.line.0;
+        (first..first + self.place.line.0).step_by(LINE).fold(0, |bits, sector| bits | bit(LineAddr(sector)))
+    }
+
     fn park(&mut self, packet: Packet) {
         self.parked.push_back(packet);
         self.waiting.set(self.parked.len() as u64);
@@ -260,7 +279,13 @@ impl Fbt {
 
     /// Asks the IOMMU to translate the page of a request.
     fn ask(&mut self, packet: Packet, write: bool) {
-        let ask = Ask { packet, write, stale: false };
+        let line = |packet: &Packet| packet.msg.line.0 / self.place.line.0;
+        let same = |ask: &&mut Ask| line(&ask.packet) == line(&packet) && ask.write == write;
+        if let Some(ask) = self.asks.iter_mut().flatten().find(same) {
+            ask.more.push(packet);
+            return;
+        }
+        let ask = Ask { packet, more: Vec::new(), write, stale: false };
         let free = self.asks.iter().position(Option::is_none);
         let number = free.unwrap_or_else(|| {
             self.asks.push(None);
@@ -287,13 +312,16 @@ impl Fbt {
             self.question(number);
             return Ok(());
         };
-        let Some(Ask { packet, .. }) = self.asks[number].take() else { return Ok(()) };
+        let Some(Ask { packet, more, .. }) = self.asks[number].take() else { return Ok(()) };
         let tag = packet.msg.line.0;
         if packet.msg.kind == Kind::Upgrade && !found.rights.write {
             return Err(Mistranslation::ReadOnly { asid: space(tag), virt: address(tag) });
         }
         let frame = found.place(address(tag / PAGE * PAGE)).0 / PAGE;
-        self.enter(packet, frame, found.rights)
+        for packet in std::iter::once(packet).chain(more) {
+            self.enter(packet, frame, found.rights)?;
+        }
+        Ok(())
     }
 
     /// Continues a request whose page is translated to the physical page `frame`.

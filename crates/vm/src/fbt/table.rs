@@ -104,6 +104,19 @@ impl Tables {
         }
     }
 
+    /// All lines that are meant have left the second-level cache.
+    pub fn clear_lines(&mut self, meant: impl Fn(LineAddr) -> bool) {
+        for way in 0..self.ways {
+            let Some(&Entry { page, lines, .. }) = self.backward.get(way).filter(|entry| entry.lines != 0) else {
+                continue;
+            };
+            let lines = (0..u64::BITS).map(|bit| 1 << bit).filter(|bit| lines & bit != 0);
+            let line = |bit: u64| LineAddr(page * PAGE + u64::from(bit.trailing_zeros()) * LINE as u64);
+            let gone = lines.filter(|bit| meant(line(*bit))).fold(0, |gone, bit| gone | bit);
+            self.set_line(way, gone, false);
+        }
+    }
+
     /// A way for a new physical page: `Ok` if it is free; otherwise the victim that must be removed first, if there
     /// is one.
     pub fn room(&mut self, frame: u64) -> Result<usize, Option<usize>> {

@@ -103,7 +103,7 @@ fn build<F: Future<Output = ()> + 'static>(world: &World, entries: usize, script
     let second = SecondLevel { tables: pages.clone(), latency: Cycles(5) };
     let spec = IommuSpec { tlb: shared, walkers: WALKERS };
     iommu(spec, walk, vec![asked], Some(second), Some(control), &world.roots, &world.root.scope("iommu"));
-    let place = FbtPlace { me: FBT, banks: Interleave::One(L2), first_level: vec![L1] };
+    let place = FbtPlace { me: FBT, banks: Interleave::One(L2), first_level: vec![L1], line: mem::Bytes(LINE as u64) };
     let side = Side {
         from: vec![l2.from, l1.from, to_memory.from],
         to: vec![(vec![L2], l2.to), (vec![L1], l1.to), (vec![MEMORY], to_memory.to)],

@@ -1,6 +1,6 @@
-//! AES-128 as FIPS 197 writes it, byte by byte: the reference for the kernel's word-wise one.
+//! AES-128 as FIPS 197 defines it, byte by byte: the reference for the kernel, which works on words.
 
-/// The field of 256 elements modulo x^8 + x^4 + x^3 + x + 1.
+/// Multiplication in the field of 256 elements modulo x^8 + x^4 + x^3 + x + 1.
 const fn times(mut a: u8, mut b: u8) -> u8 {
     let mut product = 0;
     while b != 0 {
@@ -13,7 +13,7 @@ const fn times(mut a: u8, mut b: u8) -> u8 {
     product
 }
 
-/// The inverse in the field, followed by an affine map. The inverse of x is x^254.
+/// The inverse in the field (x^254), followed by an affine map.
 const fn substitute(byte: u8) -> u8 {
     let mut inverse = 1;
     let mut i = 0;
@@ -37,7 +37,7 @@ static SBOX: [u8; 256] = {
 
 type Block = [u8; 16];
 
-/// A key, expanded.
+/// An expanded key.
 pub struct Cipher {
     round_keys: [Block; 11],
 }

@@ -1,4 +1,4 @@
-//! A matrix, transposed, times the matrix times a vector: the same data by rows and then by columns.
+//! A transposed matrix times the product of the matrix and a vector: the data are read by rows and then by columns.
 
 use crate::{
     check::{Checked, bit_equal},

@@ -1,4 +1,4 @@
-//! Back-propagation: the GPU works on the many weights of the first layer, the host on the few units behind it.
+//! Back-propagation: the GPU processes the many weights of the first layer, the host the few units behind it.
 
 use crate::{
     check::{Checked, bit_equal},
@@ -54,7 +54,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(checked.and(bit_equal("weights", &gpu.download(first_layer, n * HIDDEN)?, &weights)?))
 }
 
-/// What every 16 inputs bring to each hidden unit, added in the order of the kernel's tree.
+/// The contribution of every 16 inputs to each hidden unit, added in the order of the kernel's tree.
 fn forward(values: &[f32], weights: &[f32]) -> Vec<f32> {
     let mut sums = Vec::new();
     for (values, weights) in values.chunks(ROWS).zip(weights.chunks(ROWS * HIDDEN)) {

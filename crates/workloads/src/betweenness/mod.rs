@@ -1,4 +1,4 @@
-//! Betweenness centrality: a search forth and back for each source, irregular both ways.
+//! Betweenness centrality: a forward and a backward search for each source, both irregular.
 
 use crate::{
     check::{Checked, within},
@@ -48,7 +48,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
                 break;
             }
         }
-        // The last level that was looked for has no nodes, and the one before it nobody behind it.
+        // The last level searched has no nodes, and the nodes of the level before it have no successors.
         for back in (1..level.saturating_sub(1)).rev() {
             let args = args![starts, edges, levels, paths, contributions, centrality, n, back];
             gpu.launch("contribute", line, args)?;
@@ -57,12 +57,12 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
 
     let mut expected = vec![0.0; n];
     (0..sources).for_each(|source| brandes(&graph, source, &mut expected));
-    // All terms are positive. A level adds the error of a division, a product and two sums (some 5 ulps) to what comes
-    // from behind it; graphs have tens of levels.
+    // All terms are positive. Each level adds the error of a division, a product and two sums (about 5 ulps) to that of
+    // the levels behind it; graphs have tens of levels.
     Ok(within("centrality", &gpu.download(centrality, n)?, &expected, |i| expected[i], 256.0)?)
 }
 
-/// Brandes's algorithm with a queue; sums are made in the order of the kernels.
+/// Brandes's algorithm with a queue; sums are computed in the order of the kernels.
 fn brandes(graph: &Graph, source: usize, centrality: &mut [f32]) {
     let nodes = centrality.len();
     let (mut levels, mut paths) = (vec![UNREACHED; nodes], vec![0f32; nodes]);

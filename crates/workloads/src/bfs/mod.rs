@@ -1,4 +1,4 @@
-//! Breadth-first search: irregular, divergent, and the host must look at a flag after every level.
+//! Breadth-first search: irregular and divergent, and the host reads a flag after every level.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ impl Graph {
         for _ in 0..nodes {
             starts.push(starts.last().expect("starts with 0") + rng.below(16));
         }
-        // The first node has a way out, or there would be nothing to search.
+        // The first node has at least one edge, otherwise there would be nothing to search.
         starts[1..].iter_mut().for_each(|start| *start += 1);
         let count = *starts.last().expect("starts with 0");
         Self { starts, edges: (0..count).map(|_| rng.below(nodes as u32)).collect() }

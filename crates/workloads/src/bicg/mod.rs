@@ -1,4 +1,5 @@
-//! The products of the biconjugate gradient method: a matrix by rows and by columns, which do not depend on each other.
+//! The products of the biconjugate gradient method: a matrix is read by rows and by columns, in two independent
+//! kernels.
 
 use crate::{
     check::{Checked, bit_equal},

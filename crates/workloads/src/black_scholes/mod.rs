@@ -1,4 +1,4 @@
-//! Option prices after Black and Scholes: exponentials, logarithms, square roots and divisions.
+//! Black-Scholes option prices: exponentials, logarithms, square roots and divisions.
 
 use crate::{
     check::{Checked, within},
@@ -36,9 +36,9 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
 
     let expected = (0..n).map(|i| reference(prices[i].into(), strikes[i].into(), years[i].into()));
     let (expected_calls, expected_puts): (Vec<f32>, Vec<f32>) = expected.unzip();
-    // The reference is exact. A price is a difference of two products, so errors count on the scale s + x. By OpenCL's
-    // limits (log and sqrt 3 ulps, division 2.5, exp 3), d1 is off by some 9 ulps of at most 8, which the normal
-    // density (at most 0.4, and small where d1 is large) turns into 4 ulps; the tail's exp and division, the
+    // The reference is exact. A price is a difference of two products, so errors are measured on the scale s + x. By
+    // OpenCL's limits (log and sqrt 3 ulps, division 2.5, exp 3), d1 is off by about 9 ulps of at most 8, which the
+    // normal density (at most 0.4, and small for large d1) turns into 4 ulps. The tail's exp and division, the
     // polynomial's 10 roundings and the products add at most 20.
     let scale = |i: usize| prices[i] + strikes[i];
     let calls = within("calls", &gpu.download(calls, n)?, &expected_calls, scale, 24.0)?;
@@ -57,7 +57,7 @@ fn reference(s: f64, x: f64, t: f64) -> (f32, f32) {
     (call as f32, put as f32)
 }
 
-/// The same polynomial as the kernel's: its own error (7.5e-8) is part of the definition.
+/// The kernel's polynomial: its own error (7.5e-8) is part of the definition.
 fn normal(d: f64) -> f64 {
     let k = 1.0 / (1.0 + 0.2316419 * d.abs());
     let coefficients = [1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530];

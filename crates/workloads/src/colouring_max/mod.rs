@@ -1,4 +1,4 @@
-//! A graph's colouring, one colour a round: indirect loads, and ever fewer nodes have work.
+//! Graph colouring with one colour per round: indirect loads, and fewer active nodes from round to round.
 
 use crate::{
     check::{Checked, equal},
@@ -28,7 +28,7 @@ fn nodes(size: Size) -> usize {
     size.pick(400, 150_000)
 }
 
-/// Colours a graph with kernels that choose nodes and colour them; `both`: with two colours a round.
+/// Colours a graph with kernels that select nodes and colour them; `both`: with two colours per round.
 pub(crate) fn colour(size: Size, gpu: &mut dyn Gpu, kernels: [&str; 2], both: bool) -> Result<Checked, WorkloadError> {
     let n = nodes(size);
     let graph = Graph::new(Kind::Road, n, 51);
@@ -50,7 +50,7 @@ pub(crate) fn colour(size: Size, gpu: &mut dyn Gpu, kernels: [&str; 2], both: bo
     Ok(equal("colours", &gpu.download(colours, n)?, &reference(&graph, &priorities, both))?)
 }
 
-/// The same rounds, node by node.
+/// The rounds of the kernels, node by node.
 fn reference(graph: &Graph, priorities: &[u32], both: bool) -> Vec<u32> {
     let mut colours = vec![NO_COLOUR; graph.nodes()];
     let mut colour = 0;

@@ -1,4 +1,4 @@
-//! A graph's colouring, two colours a round: indirect loads, and ever fewer nodes have work.
+//! Graph colouring with two colours per round: indirect loads, and fewer active nodes from round to round.
 
 use crate::{
     colouring_max::{colour, describe},

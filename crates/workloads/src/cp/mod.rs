@@ -1,4 +1,4 @@
-//! Coulombic potential: arithmetic alone, with data that all work-items read; a launch for each part of the charges.
+//! Coulombic potential: compute-bound, with data that all work-items read; one launch for each part of the charges.
 
 use crate::{
     check::{Checked, within},
@@ -23,7 +23,7 @@ pub const WORKLOAD: Workload = Workload {
 const ATOMS_PER_LAUNCH: usize = 128;
 const SPACING: f32 = 0.1;
 
-/// The side of the plane, and charges.
+/// Side of the plane, and number of charges.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((20, 150), (1024, 128))
 }
@@ -51,7 +51,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
         })
     };
     let (expected, scale): (Vec<f32>, Vec<f32>) = (0..width * width).map(at).unzip();
-    // A reciprocal square root is within 2 ulps; each of the sums may be rounded another way then.
+    // A reciprocal square root is within 2 ulps; after that, each sum may round differently.
     let ulps = 4.0 + count as f64;
     Ok(within("potential", &gpu.download(potential, expected.len())?, &expected, |i| scale[i], ulps)?)
 }

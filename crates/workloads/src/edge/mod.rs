@@ -1,4 +1,4 @@
-//! Edge detection: bytes, integers, and rows that can be shared out between a GPU and a CPU.
+//! Edge detection on bytes with integer arithmetic; rows can be divided between a GPU and a CPU.
 
 use crate::{
     check::{Checked, equal},

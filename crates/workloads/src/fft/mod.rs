@@ -1,5 +1,5 @@
-//! Fast Fourier transforms of 512 points, radix 8: arithmetic in registers, exchanges through local memory, and accesses
-//! in which neighbours stay neighbours.
+//! Fast Fourier transforms of 512 points, radix 8: arithmetic in registers, exchanges through local memory, and
+//! coalesced accesses.
 
 use std::f64::consts::PI;
 
@@ -41,7 +41,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     let blocks: Vec<Vec<Complex>> = signal.chunks(2 * POINTS).map(complex).collect();
     let expected: Vec<f32> = blocks.iter().flat_map(|block| flat(&transform(block))).collect();
     let scales: Vec<f32> = blocks.iter().map(|block| norm(block)).collect();
-    // Nine sums and two products with twiddles, which OpenCL lets be wrong by four units in the last place.
+    // Nine sums and two products with twiddle factors, which OpenCL permits to be off by 4 ulps.
     Ok(within("spectra", &gpu.download(data, 2 * n)?, &expected, |i| scales[i / (2 * POINTS)], 8.0)?)
 }
 
@@ -53,7 +53,7 @@ fn flat(numbers: &[Complex]) -> Vec<f32> {
     numbers.iter().flat_map(|&(re, im)| [re as f32, im as f32]).collect()
 }
 
-/// How large a line of the spectrum is, on average.
+/// The root mean square magnitude of the elements of the spectrum.
 fn norm(signal: &[Complex]) -> f32 {
     signal.iter().map(|(re, im)| re * re + im * im).sum::<f64>().sqrt() as f32
 }

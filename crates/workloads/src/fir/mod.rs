@@ -1,4 +1,4 @@
-//! A finite impulse response filter: a loop over constant memory that every work-item walks alike.
+//! A finite impulse response filter: a loop over constant memory, uniform for all work-items.
 
 use crate::{
     check::{Checked, bit_equal},

@@ -1,7 +1,7 @@
-//! All shortest paths after Floyd and Warshall: one launch per node, each over the whole matrix.
+//! All shortest paths by Floyd and Warshall: one launch per node, each over the whole matrix.
 //!
-//! The work grows with the cube of the number of nodes and the memory with its square, so that one map that fills
-//! two L2 caches would take minutes. Many smaller maps at once have the same memory behaviour.
+//! The work grows with the cube of the number of nodes and the memory with its square, so a single map that fills two
+//! L2 caches would take minutes. Many smaller maps at once have the same memory behaviour.
 
 use crate::{
     check::{Checked, equal},
@@ -23,10 +23,10 @@ pub const WORKLOAD: Workload = Workload {
     run,
 };
 
-/// Far enough that two of it do not overflow.
+/// No path; the sum of two such distances does not overflow.
 const NO_WAY: u32 = 1 << 30;
 
-/// Nodes of each map, and maps.
+/// Nodes per map, and number of maps.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((64, 1), (128, 32))
 }

@@ -18,7 +18,7 @@ pub const WORKLOAD: Workload = Workload {
 };
 
 const SIDE: usize = 16;
-/// Far enough that two of it do not overflow.
+/// No path; the sum of two such distances does not overflow.
 const NO_WAY: u32 = 1 << 30;
 
 fn nodes(size: Size) -> usize {

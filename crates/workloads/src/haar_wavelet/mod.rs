@@ -1,4 +1,4 @@
-//! The one-dimensional Haar transform: streaming, and ever fewer numbers from launch to launch.
+//! The one-dimensional Haar transform: streaming, with half as many numbers in each launch as in the last.
 
 use crate::{
     check::{Checked, bit_equal},

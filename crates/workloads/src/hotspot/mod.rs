@@ -1,4 +1,4 @@
-//! Heat on a chip: a five-point stencil with two inputs, again and again.
+//! Heat on a chip: an iterated five-point stencil with two inputs.
 
 use crate::{
     check::{Checked, bit_equal},

@@ -1,4 +1,4 @@
-//! A maximal independent set: indirect loads in both kernels of a round, and ever fewer nodes have work.
+//! A maximal independent set: indirect loads in both kernels of a round, and fewer active nodes from round to round.
 
 use crate::{
     check::{Checked, equal},
@@ -47,7 +47,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(equal("states", &gpu.download(states, n)?, &join_in_turn(&graph, &priorities))?)
 }
 
-/// Node by node, lowest priority first: that gives the set that the rounds give.
+/// Decides nodes one by one, lowest priority first, which gives the set that the rounds give.
 fn join_in_turn(graph: &Graph, priorities: &[u32]) -> Vec<u32> {
     let mut states = vec![UNDECIDED; graph.nodes()];
     let mut turns: Vec<usize> = (0..graph.nodes()).collect();

@@ -1,4 +1,4 @@
-//! k-means clustering: the GPU finds each point's nearest centre, the host moves the centres, and so on.
+//! k-means clustering: the GPU finds each point's nearest centre, the host moves the centres, repeatedly.
 
 use crate::{
     check::{Checked, equal},
@@ -49,7 +49,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(checked)
 }
 
-/// The nearest centre; the first, when two are equally near. Adds in the kernel's order.
+/// The nearest centre; among equally near ones, the first. Adds in the kernel's order.
 fn nearest(point: &[f32], centres: &[f32]) -> u32 {
     let distance = |centre: &[f32]| point.iter().zip(centre).fold(0.0, |sum, (p, c)| sum + (p - c) * (p - c));
     let mut best = (0, f32::MAX);

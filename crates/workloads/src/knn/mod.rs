@@ -1,4 +1,4 @@
-//! Nearest neighbours: the GPU finds how far every record lies from a place, the host picks the nearest.
+//! Nearest neighbours: the GPU computes each record's distance from a place, the host selects the nearest.
 
 use crate::{
     check::{Checked, within},
@@ -35,13 +35,13 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     let got = gpu.download::<f32>(output, n)?;
     let distance = |r: &[f32]| ((r[0] - x) * (r[0] - x) + (r[1] - y) * (r[1] - y)).sqrt();
     let expected: Vec<f32> = records.chunks(2).map(distance).collect();
-    // OpenCL lets a square root be off by 3 ulps; all before it is exact to the last bit, the reference's root too.
+    // OpenCL permits a square root to be off by 3 ulps; everything before it is exact, and so is the reference's root.
     let all = within("distances", &got, &expected, |i| expected[i], 3.0)?;
     let (got, expected) = (nearest(&got), nearest(&expected));
     Ok(all.and(within("nearest", &got, &expected, |i| expected[i], 3.0)?))
 }
 
-/// The smallest distances, in their order.
+/// The smallest distances, in ascending order.
 fn nearest(distances: &[f32]) -> Vec<f32> {
     let mut sorted = distances.to_vec();
     sorted.sort_unstable_by(f32::total_cmp);

@@ -1,6 +1,6 @@
 //! LU decomposition: launches that shrink step by step, from the whole matrix to one block.
 //!
-//! The work grows with the cube of the side, so that one matrix that fills two L2 caches would take long. Many smaller
+//! The work grows with the cube of the side, so a single matrix that fills two L2 caches would take long. Many smaller
 //! ones at once have the same memory behaviour.
 
 use crate::{
@@ -25,7 +25,7 @@ pub const WORKLOAD: Workload = Workload {
 
 const BLOCK: usize = 16;
 
-/// The side of each matrix, and matrices.
+/// Side of each matrix, and number of matrices.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((64, 2), (256, 16))
 }
@@ -54,7 +54,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(bit_equal("factors", &gpu.download(buffer, all.len())?, &all)?)
 }
 
-/// Matrices whose diagonals outweigh their rows, so that nothing needs to be exchanged.
+/// Matrices with dominant diagonals, so that no pivoting is needed.
 fn random(side: usize, matrices: usize) -> Vec<f32> {
     let mut all = Rng::new(23).f32s(side * side * matrices, -1.0, 1.0);
     for matrix in all.chunks_mut(side * side) {
@@ -65,7 +65,7 @@ fn random(side: usize, matrices: usize) -> Vec<f32> {
     all
 }
 
-/// The textbook's three loops.
+/// The textbook algorithm with three loops.
 fn decompose(matrix: &mut [f32], side: usize) {
     for k in 0..side {
         for y in k + 1..side {

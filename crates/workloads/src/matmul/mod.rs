@@ -37,7 +37,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(bit_equal("out", &gpu.download(out, n * n)?, &reference(&a, &b, &c, n))?)
 }
 
-/// Adds the products of each element in the kernel's order, k upwards, so that every rounding is the same.
+/// Adds the products of each element in the kernel's order, k upwards, so that all roundings are equal.
 fn reference(a: &[f32], b: &[f32], c: &[f32], n: usize) -> Vec<f32> {
     let mut out = vec![0.0; n * n];
     for (row, out) in out.chunks_mut(n).enumerate() {

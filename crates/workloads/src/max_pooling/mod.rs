@@ -1,4 +1,4 @@
-//! Pooling of neural networks: windows that overlap, few comparisons for each input.
+//! Pooling of neural networks: overlapping windows, few comparisons for each input.
 
 use crate::{
     check::{Checked, bit_equal},

@@ -20,7 +20,7 @@ pub const WORKLOAD: Workload = Workload {
     run,
 };
 
-/// Streams, and vectors of each.
+/// Number of streams, and vectors per stream.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((500, 4), (120_000, 16))
 }

@@ -1,4 +1,4 @@
-//! F^H d of a magnetic resonance image: arithmetic alone, with data that all work-items read.
+//! F^H d of a magnetic resonance image: compute-bound, with data that all work-items read.
 
 use crate::{
     check::{Checked, bit_equal},

@@ -1,4 +1,4 @@
-//! The matrix Q of a magnetic resonance image: arithmetic alone, with data that all work-items read.
+//! The matrix Q of a magnetic resonance image: compute-bound, with data that all work-items read.
 
 use crate::{
     check::{Checked, bit_equal},
@@ -24,7 +24,7 @@ pub(crate) fn describe(size: Size) -> String {
     format!("{points} points, {samples} samples")
 }
 
-/// Points and samples.
+/// Number of points and samples.
 pub(crate) fn shape(size: Size) -> (usize, usize) {
     size.pick((70, 260), (250_000, 16))
 }
@@ -55,12 +55,12 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(bit_equal("q", &gpu.download(q, 2 * count)?, &expected)?)
 }
 
-/// By how many turns a sample and a point are apart.
+/// The phase between a sample and a point, in turns.
 pub(crate) fn turn(k: &[f32], point: &[f32]) -> f32 {
     k[0] * point[0] + k[1] * point[1] + k[2] * point[2]
 }
 
-/// Sine of 2 pi t, for any t of moderate size: a polynomial in the distance to the nearest quarter of a turn.
+/// Sine of 2 pi t for moderate t: a polynomial in the distance to the nearest quarter of a turn.
 pub(crate) fn sine_turn(t: f32) -> f32 {
     let mut t = t - (t + 0.5).floor();
     if t > 0.25 {

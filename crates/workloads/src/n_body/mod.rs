@@ -1,6 +1,6 @@
 //! Gravity between all pairs of bodies: arithmetic and reciprocal square roots, fed from local memory.
 //!
-//! The work grows with the square of the number of bodies, so that one cluster that fills two L2 caches would take
+//! The work grows with the square of the number of bodies, so a single cluster that fills two L2 caches would take
 //! minutes. Many smaller ones at once have the same mix of instructions.
 
 use crate::{
@@ -28,7 +28,7 @@ const GROUP: usize = 128;
 const SOFTENING: f32 = 0.01;
 const DT: f32 = 0.001;
 
-/// Bodies of each cluster, and clusters.
+/// Bodies per cluster, and number of clusters.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((256, 2), (512, 128))
 }
@@ -60,11 +60,11 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     let flat = |part: fn(&Moved) -> Float4| expected.iter().flat_map(part).collect::<Vec<f32>>();
     let scales = flat(|moved| moved.scale);
 
-    // OpenCL lets rsqrt be off by 2 ulps (the reference rounds it right), three of which multiply, beside 3 roundings:
-    // a term differs by at most 9 ulps, and so does their sum in ulps of the sum of the terms' sizes. The rest
-    // of the 16 is for the roundings of partial sums, which differ by as much as the terms do.
+    // OpenCL permits rsqrt to be off by 2 ulps (the reference rounds correctly), and its third power is used, with 3
+    // more roundings. A term differs by at most 9 ulps, and so does the sum, in ulps of the sum of the terms'
+    // magnitudes. The rest of the 16 covers the roundings of partial sums, which differ by as much as the terms do.
     let velocities = within("velocity", &gpu.download(outputs[1], 4 * n)?, &flat(|m| m.velocity), |i| scales[i], 16.0)?;
-    // A position adds dt * velocity: the same, on the scale of the position and the step together.
+    // A position adds dt * velocity: the same bound, on the scale of the position and the step together.
     let position_scale = |i: usize| start[i / 4][i % 4].abs() + DT * scales[i];
     let positions = within("position", &gpu.download(outputs[0], 4 * n)?, &flat(|m| m.body), position_scale, 2.0)?;
     Ok(velocities.and(positions))
@@ -74,7 +74,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
 struct Moved {
     body: Float4,
     velocity: Float4,
-    /// Of each component of the velocity: the sizes of everything that was added up.
+    /// Per component of the velocity: the sum of the magnitudes of its terms.
     scale: Float4,
 }
 

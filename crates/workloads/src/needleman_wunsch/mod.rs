@@ -1,4 +1,5 @@
-//! Sequence alignment after Needleman and Wunsch: a wave of dependences, and workgroups smaller than a wavefront.
+//! Sequence alignment by Needleman and Wunsch: a wavefront of dependences, and workgroups smaller than a wavefront of
+//! the GPU.
 
 use crate::{
     check::{Checked, equal},
@@ -42,7 +43,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(equal("scores", &gpu.download(score_buffer, scores.len())?, &reference(scores, &matches, n))?)
 }
 
-/// How well each letter of one sequence matches each of the other: by a random table over 24 letters.
+/// The match score of each pair of letters of the two sequences, from a random table over 24 letters.
 fn matches(rng: &mut Rng, n: usize) -> Vec<i32> {
     const LETTERS: usize = 24;
     let table: Vec<i32> = (0..LETTERS * LETTERS).map(|_| rng.below(16) as i32 - 6).collect();
@@ -50,7 +51,7 @@ fn matches(rng: &mut Rng, n: usize) -> Vec<i32> {
     down.iter().flat_map(|d| across.iter().map(|a| table[d * LETTERS + a]).collect::<Vec<_>>()).collect()
 }
 
-/// The score matrix with its first row and column: gaps only.
+/// The score matrix with its first row and column, which have only gaps.
 fn borders(n: usize) -> Vec<i32> {
     let mut scores = vec![0; (n + 1) * (n + 1)];
     for i in 0..=n {

@@ -1,4 +1,4 @@
-//! PageRank by pushing: atomic accesses all over memory, many of them to few places.
+//! PageRank by pushing: atomic accesses all over memory, many of them to few addresses.
 
 use crate::{
     check::{Checked, equal},
@@ -38,7 +38,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
         gpu.launch("update", line, args![ranks, incoming, n])?;
     }
 
-    // Pulls instead of pushing: sums of integers are the same in any order.
+    // Pulls instead of pushing: sums of integers do not depend on the order.
     for _ in 0..ITERATIONS {
         let share = |other: usize| expected[other] / (graph.starts[other + 1] - graph.starts[other]);
         let sum = |node| graph.neighbours(node).fold(0u32, |sum, other| sum.wrapping_add(share(other)));

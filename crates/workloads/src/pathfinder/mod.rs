@@ -1,4 +1,4 @@
-//! The cheapest paths through a grid: a few rows for each launch, in local memory.
+//! The cheapest paths through a grid: each launch processes a few rows, in local memory.
 
 use crate::{
     check::{Checked, equal},

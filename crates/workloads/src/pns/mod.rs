@@ -1,4 +1,4 @@
-//! Petri nets: the host looks at one number after each of several launches and leaves the rest where it is.
+//! Petri nets: after each of several launches the host reads one number, and all other data stay on the GPU.
 
 use crate::{
     check::{Checked, equal},
@@ -22,7 +22,7 @@ pub const WORKLOAD: Workload = Workload {
 const PLACES: usize = 32;
 const LAUNCHES: usize = 8;
 
-/// Nets and steps.
+/// Number of nets and steps.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((130, 16), (40_000, 80))
 }
@@ -50,7 +50,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(marking.and(fired).and(equal("seen", &seen, &expected)?))
 }
 
-/// How many transitions of a net fire in some steps.
+/// Number of transitions of a net that fire in `steps` steps.
 fn fire(marking: &mut [u32], fired: u32, net: usize, nets: usize, steps: usize) -> u32 {
     let mut random = (net as u32).wrapping_mul(2_654_435_761).wrapping_add(fired).wrapping_add(1);
     let mut count = 0;

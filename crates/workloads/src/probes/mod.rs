@@ -1,8 +1,8 @@
-//! Microbenchmarks: what a machine's parameters come to when a kernel meets them.
+//! Microbenchmarks: the performance of a machine's parts, measured by kernels.
 //!
-//! Each probe runs a kernel of `probes.cl` with different counts, so that launch and start cancel out; what is left is set beside
-//! the figure that the machine file implies. What a probe does beside what it measures (the instructions of its loop) is in the
-//! measured figure.
+//! Each probe runs a kernel of `probes.cl` with different counts, so that launch and start-up times cancel. The
+//! difference is set beside the figure that the machine file implies. It includes the probe's own overhead (the
+//! instructions of its loop).
 
 use crate::{Arg, Gpu, GpuError, NdRange, Rng, Timed};
 use machine::{Machine, Options};
@@ -10,11 +10,11 @@ use mem::{Bytes, LINE};
 
 const OBJECT: &[u8] = include_bytes!("probes.hsaco");
 
-/// Something that was measured.
+/// One measurement.
 pub struct Probe {
     pub what: &'static str,
     pub unit: &'static str,
-    /// What the parameters add up to.
+    /// The figure that the parameters imply.
     pub implied: f64,
     pub measured: f64,
 }
@@ -25,7 +25,7 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
     let unit = &machine.compute_unit;
     let cycles = |time: engine::Time| time.0 as f64 * machine.clock.0 as f64 / 1e15;
     let (wire, below) = (2.0 * cycles(machine.wires.l1_l2.latency), 2.0 * cycles(machine.wires.l2_memory.latency));
-    // From issue to lines, to the look-up in the cache and back.
+    // From issue over coalescing to the cache's look-up, and back.
     let l1 = (unit.decode.0 + unit.coalesce.0 + machine.l1v.latency.0 + 1) as f64;
     let mut add = |what, unit, implied, measured| probes.push(Probe { what, unit, implied, measured });
 
@@ -38,9 +38,9 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
     add("load from memory", "cycles", memory, chase(machine, 16 << 20)?);
     let line = LINE as f64 * machine.clock.0 as f64 / 1e9;
     let l2 = line * machine.banks.count as f64;
-    // More than first-level caches hold of it, less than the L2.
+    // More than the first-level caches hold, less than the L2.
     add("reading what the L2 holds", "GB/s", l2, stream(machine, 3 << 19, true)?);
-    // Its peak, or what can be under way between the L2 and memory.
+    // The lower of memory's peak and what the L2's misses in flight allow.
     let under_way = l2 * machine.l2.mshrs as f64 / (below + machine.memory_latency());
     let memory = under_way.min(machine.memory_peak() / 1e9);
     add("reading from memory", "GB/s", memory, stream(machine, 16 << 20, false)?);
@@ -53,7 +53,7 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
     Ok(probes)
 }
 
-/// A machine with the probes' kernels on it.
+/// A machine with the probes' code object.
 fn gpu(machine: &Machine) -> Result<Timed, GpuError> {
     Timed::new(OBJECT, machine, &Options::default())
 }
@@ -75,7 +75,7 @@ fn launches(machine: &Machine) -> Result<[f64; 2], GpuError> {
     Ok(times)
 }
 
-/// Cycles from one load to the next that needs its result, over so many bytes in random order.
+/// Cycles from one load to the next dependent load, over `bytes` bytes in random order.
 fn chase(machine: &Machine, bytes: usize) -> Result<f64, GpuError> {
     const STEPS: u32 = 16_384;
     let (lines, words) = (bytes / LINE, LINE / 4);
@@ -97,7 +97,7 @@ fn chase(machine: &Machine, bytes: usize) -> Result<f64, GpuError> {
     Ok(difference(&mut gpu, machine, "chase", NdRange::line(1, 1), args)? / f64::from(STEPS))
 }
 
-/// GB/s of all compute units together: of reading so many bytes again and again, or of reading twice as many.
+/// GB/s of all compute units together: over more rounds on `bytes` bytes (`again`), or over twice as many bytes.
 fn stream(machine: &Machine, bytes: u32, again: bool) -> Result<f64, GpuError> {
     const ROUNDS: u32 = 8;
     let mut gpu = gpu(machine)?;
@@ -112,7 +112,7 @@ fn stream(machine: &Machine, bytes: u32, again: bool) -> Result<f64, GpuError> {
     Ok(moved / cycles * machine.clock.0 as f64 / 1e9)
 }
 
-/// Vector instructions that a compute unit with full SIMDs issues in a cycle.
+/// Vector instructions per cycle of a compute unit with full SIMDs.
 fn vector(machine: &Machine) -> Result<f64, GpuError> {
     const ROUNDS: u32 = 200;
     let mut gpu = gpu(machine)?;
@@ -123,7 +123,7 @@ fn vector(machine: &Machine) -> Result<f64, GpuError> {
     Ok(8.0 * f64::from(ROUNDS) * waves as f64 / cycles / machine.compute_units() as f64)
 }
 
-/// Cycles from one local load to the next that needs its result.
+/// Cycles from one local load to the next dependent one.
 fn local_chase(machine: &Machine, stride: u32) -> Result<f64, GpuError> {
     const ROUNDS: u32 = 1024;
     let mut gpu = gpu(machine)?;
@@ -132,7 +132,7 @@ fn local_chase(machine: &Machine, stride: u32) -> Result<f64, GpuError> {
     Ok(difference(&mut gpu, machine, "local_chase", NdRange::line(64, 64), args)? / f64::from(ROUNDS))
 }
 
-/// How many cycles longer a kernel takes with two rounds than with one, after one round to warm up.
+/// Additional cycles of a kernel with two rounds over one, after one warm-up round.
 fn difference(
     gpu: &mut Timed,
     machine: &Machine,

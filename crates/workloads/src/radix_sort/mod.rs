@@ -18,7 +18,7 @@ pub const WORKLOAD: Workload = Workload {
 };
 
 const GROUP: u32 = 64;
-/// Keys of a work-item.
+/// Keys per work-item.
 const RUN: usize = 32;
 const DIGITS: usize = 16;
 /// Counts that a workgroup scans.
@@ -53,7 +53,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(equal("keys", &gpu.download(keys, n)?, &expected)?)
 }
 
-/// Prefix sums of the first level, by way of the totals of its blocks.
+/// Prefix sums of the first level, through the totals of its blocks.
 fn scan(gpu: &mut dyn Gpu, levels: &[(Buffer, usize)]) -> Result<(), GpuError> {
     let ((counts, length), totals) = (levels[0], levels[1].0);
     let range = NdRange::line(length, BLOCK as u32);

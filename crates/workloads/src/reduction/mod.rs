@@ -1,4 +1,4 @@
-//! Summation: a tree in local memory in which ever fewer lanes have work, launched until one number is left.
+//! Summation: a tree in local memory with fewer and fewer active lanes, launched until one number is left.
 
 use crate::{
     check::{Checked, equal},

@@ -1,5 +1,5 @@
-//! Electron repulsion: arithmetic with exponentials and roots; a launch for each primitive, over results that stay where they
-//! are.
+//! Electron repulsion: arithmetic with exponentials and roots; one launch per primitive, over results that stay on the
+//! GPU.
 
 use crate::{
     check::{Checked, within},
@@ -23,7 +23,7 @@ pub const WORKLOAD: Workload = Workload {
 
 const TERMS: usize = 48;
 
-/// Shells and primitives.
+/// Number of shells and primitives.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((24, 2), (1024, 2))
 }
@@ -47,8 +47,8 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     let sum =
         |b: usize, d: usize| pairs().map(|(a, c)| integral([shells[a], shells[b], shells[c], shells[d]])).sum::<f64>();
     let expected: Vec<f32> = (0..count * count).map(|cell| sum(cell / count, cell % count) as f32).collect();
-    // All terms are positive. Exponents are up to 23 and off by some 12 ulps, which makes 200 of a result; the series of
-    // Boys' function, some 100 roundings.
+    // All terms are positive. Exponents are up to 23 and off by about 12 ulps, which makes 200 ulps of a result. The
+    // series of Boys' function adds about 100 roundings.
     Ok(within("integrals", &gpu.download(integrals, count * count)?, &expected, |i| expected[i], 512.0)?)
 }
 

@@ -1,4 +1,4 @@
-//! Motion estimation: bytes that are read again and again, and a result much larger than the inputs.
+//! Motion estimation: bytes that are read repeatedly, and a result much larger than the inputs.
 
 use crate::{
     check::{Checked, equal},
@@ -41,7 +41,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     gpu.launch("sums", range, args![frame_buffer, other_buffer, out, width, height])?;
 
     let difference = |(x, y): (usize, usize), place: usize| {
-        // A place is 0 to 16, for -8 to 8, in either direction.
+        // An offset is 0 to 16, for -8 to 8, in either direction.
         let ox = (x + place % ACROSS).clamp(8, width + 7) - 8;
         let oy = (y + place / ACROSS).clamp(8, height + 7) - 8;
         u32::from(frame[y * width + x].abs_diff(other[oy * width + ox]))

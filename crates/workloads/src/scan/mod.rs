@@ -1,4 +1,4 @@
-//! Prefix sums: work-efficient trees in local memory, and a host that recurses over their totals.
+//! Prefix sums: work-efficient trees in local memory; the host recurses over the blocks' totals.
 
 use crate::{
     check::{Checked, equal},
@@ -37,7 +37,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(equal("out", &gpu.download(output, n)?, &expected)?)
 }
 
-/// Scans blocks, then their totals, then adds these to the blocks.
+/// Scans blocks, then their totals, then adds the totals to the blocks.
 fn scan(gpu: &mut dyn Gpu, input: Buffer, n: usize) -> Result<Buffer, GpuError> {
     let blocks = n.div_ceil(BLOCK);
     let (output, totals) = (gpu.alloc_of::<u32>(n)?, gpu.alloc_of::<u32>(blocks)?);

@@ -1,4 +1,4 @@
-//! Sobel's filter: reuse between neighbours, on bytes, several times over.
+//! Sobel's filter on bytes: neighbouring work-items reuse each other's data.
 
 use crate::{
     check::{Checked, equal},

@@ -1,4 +1,4 @@
-//! Sparse matrix times vector, both usual ways: indirect loads, and rows of very different length.
+//! Sparse matrix times vector with two common kernels: indirect loads, and rows of very different length.
 
 use crate::{
     check::{Checked, bit_equal},
@@ -74,7 +74,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(scalar.and(vector))
 }
 
-/// Adds in the order of the kernel that spreads a row over the lanes: every 64th, then a tree.
+/// Adds in the order of the kernel that distributes a row over the lanes: every 64th element, then a tree.
 fn sum_by_lanes(products: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
     for (i, product) in products.iter().enumerate() {

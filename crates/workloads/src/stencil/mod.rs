@@ -1,4 +1,4 @@
-//! A seven-point stencil over a box: a three-dimensional grid, and steps that read what the last one wrote.
+//! A seven-point stencil in three dimensions: each step reads the result of the last.
 
 use crate::{
     check::{Checked, bit_equal},

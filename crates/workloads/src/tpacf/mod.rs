@@ -1,4 +1,4 @@
-//! Angles between points of the sky: the host makes its input in several passes; counts in local memory.
+//! Angles between points of the sky: the host writes its input in several passes; the kernel counts in local memory.
 
 use crate::{
     check::{Checked, equal},
@@ -23,7 +23,7 @@ pub const WORKLOAD: Workload = Workload {
 const GROUP: u32 = 64;
 const BINS: usize = 20;
 
-/// Points and sets.
+/// Number of points and sets.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((60, 4), (128, 2800))
 }
@@ -50,7 +50,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     Ok(equal("counts", &gpu.download(counts, expected.len())?, &expected)?)
 }
 
-/// Points at distance 1, made coordinate by coordinate.
+/// Random points on the unit sphere, written coordinate by coordinate.
 fn random_points(rng: &mut Rng, count: usize) -> Vec<[f32; 3]> {
     let mut points = vec![[0f32; 3]; count];
     for axis in 0..3 {

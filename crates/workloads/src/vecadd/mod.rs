@@ -1,4 +1,4 @@
-//! Vector addition: nothing but streaming, the simplest program that uses memory.
+//! Vector addition: pure streaming, the simplest program that uses memory.
 
 use crate::{
     check::{Checked, bit_equal},
@@ -17,7 +17,7 @@ pub const WORKLOAD: Workload = Workload {
     run,
 };
 
-/// Not a multiple of the workgroup, so that the last one is partly idle.
+/// Not a multiple of the workgroup size, so the last workgroup is partly idle.
 fn count(size: Size) -> usize {
     size.pick(1000, (1 << 22) - 100)
 }

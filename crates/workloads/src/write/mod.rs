@@ -1,4 +1,4 @@
-//! Stores and nothing else: as much as a memory system can take.
+//! Only stores: as many as a memory system can take.
 
 use crate::{
     check::{Checked, equal},

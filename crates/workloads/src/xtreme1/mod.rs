@@ -1,7 +1,7 @@
-//! Xtreme1 of `[halcone 4.3.2]`: each compute unit writes the same places again and again; nothing is shared.
+//! Xtreme1 of `[halcone 4.3.2]`: each compute unit writes its own addresses repeatedly; nothing is shared.
 //!
-//! What the three Xtreme programs have in common is here, too: vectors in slices, one for each compute unit, and one kernel
-//! whose steps are separated by barriers of the whole grid, for which all workgroups must be resident.
+//! The common parts of the three Xtreme programs are here as well: vectors in slices, one per compute unit, and one
+//! kernel whose steps are separated by grid-wide barriers, for which all workgroups must be resident.
 
 use crate::{
     check::{Checked, Mismatch, bit_equal},
@@ -28,12 +28,12 @@ pub(crate) fn describe(size: Size) -> String {
     format!("{count} elements on {units} compute units")
 }
 
-/// Elements and compute units: as many workgroups as every machine can hold at a time.
+/// Number of elements and compute units: no more workgroups than every machine can hold at once.
 fn shape(size: Size) -> (usize, usize) {
     size.pick((1000, 4), (1 << 19, 64))
 }
 
-/// The vectors before the kernel runs, and where they lie.
+/// The vectors before the kernel runs, and their buffers.
 pub(crate) struct Vectors {
     pub count: usize,
     pub units: usize,
@@ -53,7 +53,7 @@ impl Vectors {
         Ok(Self { count, units, a, b, c, buffers })
     }
 
-    /// Runs a kernel of which the arguments begin alike; what it left in `c` and `a`.
+    /// Runs a kernel with the common first arguments; returns the contents of `c` and `a`.
     pub fn run(
         &self,
         gpu: &mut dyn Gpu,
@@ -72,7 +72,7 @@ impl Vectors {
         self.count.div_ceil(self.units).next_multiple_of(32)
     }
 
-    /// Compares what work-items have read at the beginning.
+    /// Checks the values that work-items have read at the beginning.
     pub fn check_seen(&self, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
         let mut expected = vec![0.0; self.units * GROUP];
         for i in 0..self.count {
@@ -87,7 +87,7 @@ impl Vectors {
 pub(crate) const SOURCE: &str = include_str!("xtreme1.cl");
 pub(crate) const OBJECT: &[u8] = include_bytes!("xtreme1.hsaco");
 
-/// Xtreme2 and Xtreme3: the unit of the first slice also writes the slice that lies `distance` further on.
+/// Xtreme2 and Xtreme3: the compute unit of the first slice also writes the slice `distance` further on.
 pub(crate) fn write_others(vectors: &Vectors, distance: usize, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     let got = vectors.run(gpu, "write_others", [Some(1), Some(1), Some(distance)])?;
     let (mut a, mut c) = (vectors.a.clone(), vec![0.0; vectors.count]);
@@ -101,7 +101,7 @@ pub(crate) fn write_others(vectors: &Vectors, distance: usize, gpu: &mut dyn Gpu
     Ok(check(got, &c, &a)?.and(vectors.check_seen(gpu)?))
 }
 
-/// Compares both vectors that are written.
+/// Checks both vectors that are written.
 fn check(got: (Vec<f32>, Vec<f32>), c: &[f32], a: &[f32]) -> Result<Checked, Mismatch> {
     Ok(bit_equal("c", &got.0, c)?.and(bit_equal("a", &got.1, a)?))
 }

@@ -1,4 +1,4 @@
-//! Xtreme2 of `[halcone 4.3.2]`: a compute unit writes what another one of its GPU has read and reads again.
+//! Xtreme2 of `[halcone 4.3.2]`: a compute unit writes data that another one of the same GPU has read and reads again.
 
 use crate::{
     check::Checked,

@@ -1,4 +1,4 @@
-//! Xtreme3 of `[halcone 4.3.2]`: a compute unit writes what one of another GPU has read and reads again.
+//! Xtreme3 of `[halcone 4.3.2]`: a compute unit writes data that one of another GPU has read and reads again.
 
 use crate::{
     check::Checked,

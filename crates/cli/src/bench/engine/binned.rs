@@ -1,8 +1,7 @@
-//! A rival in the manner of gem5's event queue: an intrusive two-level list, bins in the order of time, events in a bin;
-//! events are objects with a virtual `process`, of four classes, that schedule themselves again.
+//! A rival engine in the manner of gem5's event queue: an intrusive two-level list of bins in time order, with a list
+//! of events in each bin. Events are objects of four classes with a virtual `process`, and schedule themselves again.
 //!
-//! What gem5 checks and keeps for each event (that it is not scheduled twice nor into the past, its flags, its priority)
-//! is checked and kept here too.
+//! As in gem5, each event has flags and a priority, and is checked not to be scheduled twice or into the past.
 
 use super::{Measured, Rival, measure};
 use std::cell::Cell;
@@ -67,7 +66,7 @@ impl Queue {
         self.event(previous).next_bin.set(self.insert_before(id, current));
     }
 
-    /// Puts the event on top of bin `current` if it belongs there, else makes a bin of it in front.
+    /// Inserts the event at the top of bin `current` if it belongs there, otherwise as a new bin before it.
     fn insert_before(&self, id: u32, current: u32) -> u32 {
         let event = self.event(id);
         if current == NONE || self.before(event, self.event(current)) {
@@ -80,7 +79,7 @@ impl Queue {
         id
     }
 
-    /// Serves events until none is left; says how many.
+    /// Executes events until none is left; returns their number.
     fn run(&self, objects: &[Box<dyn Process>]) -> u64 {
         let mut served = 0;
         while self.head.get() != NONE {
@@ -130,7 +129,7 @@ periodic! {
     Shift: |x: u64| x >> 1;
 }
 
-/// Passes the token on at once; the first one only in the next cycle.
+/// Passes the token on at once; the first one passes it in the next cycle.
 struct Pass {
     next: u32,
     delay: u64,
@@ -145,7 +144,7 @@ impl Process for Pass {
     }
 }
 
-/// Runs once a cycle and wakes another event.
+/// Runs once per cycle and wakes another event.
 struct Ring {
     own: u32,
     other: u32,
@@ -161,7 +160,7 @@ impl Process for Ring {
     }
 }
 
-/// Does nothing until it is woken again.
+/// Does nothing but wait to be woken.
 struct Woken;
 
 impl Process for Woken {

@@ -3,7 +3,7 @@
 use super::{EngineReport, Figure, SIZES, Single, parallel::Parallel};
 use std::fmt::Write;
 
-/// Everything, for people.
+/// All tables, for people.
 pub fn tables(report: &EngineReport) -> String {
     let mut text = String::new();
     single_table(
@@ -49,7 +49,7 @@ fn single_table<'a>(text: &mut String, title: &str, rows: impl IntoIterator<Item
     text.push('\n');
 }
 
-/// One figure of the thesis: bars, and what the thesis says of its own.
+/// One figure of the thesis: bars, and the thesis's own values.
 pub fn figure(report: &EngineReport, figure: Figure) -> String {
     match figure {
         Figure::SingleThreaded => single_threaded(report),

@@ -1,4 +1,4 @@
-//! A rival that many simulators start with: a binary heap of boxed callbacks, in the order of time and then of scheduling.
+//! A rival engine of the simplest kind: a binary heap of boxed callbacks, ordered by time and then by scheduling order.
 
 use super::{Measured, Rival, measure};
 use std::{cell::Cell, cmp::Ordering, collections::BinaryHeap, rc::Rc};
@@ -14,7 +14,7 @@ struct Scheduled {
 }
 
 impl Ord for Scheduled {
-    /// The earliest is the greatest, as the heap gives the greatest.
+    /// Reversed order, because the heap returns the greatest element.
     fn cmp(&self, other: &Scheduled) -> Ordering {
         (other.when, other.sequence).cmp(&(self.when, self.sequence))
     }

@@ -1,9 +1,9 @@
 //! `cohesim bench engine`: the event engine beside three rivals, and in parallel.
 //!
-//! The experiments are those of `[giles]` section 2.6: contexts that do next to nothing and run again one
-//! cycle later (the cost of the engine alone), contexts that wake each other, and contexts with work in parallel. All
-//! engines run in one process, one after the other in each round; ratios are taken within a round, where a busy machine slows
-//! all of them alike, and the medians over the rounds are reported. Single-threaded experiments count the processor time of
+//! The experiments are those of `[giles 2.6]`: contexts that do next to nothing and run again one cycle later (the cost
+//! of the engine alone), contexts that wake each other, and contexts with work in parallel. All engines run in one
+//! process, one after the other in each round. Ratios are taken within a round, so that a busy computer affects all
+//! engines alike, and medians over the rounds are reported. Single-threaded experiments count the processor time of
 //! their thread.
 
 mod binned;
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 /// Contexts in the experiments of section 2.6.3.
 const SIZES: [usize; 8] = [16, 32, 64, 128, 256, 512, 768, 1024];
-/// How many events each engine executes for one measurement.
+/// Number of events that each engine executes per measurement.
 const EVENTS: u64 = 2_000_000;
 
 const EXAMPLES: &str = "\
@@ -57,14 +57,13 @@ pub enum Figure {
     WithWork,
 }
 
-/// What an engine under test can be asked to run. Each returns how long it took, in nanoseconds, and how many events it
-/// executed.
+/// An engine under test. Each method returns the time in nanoseconds and the number of executed events.
 pub trait Rival {
-    /// So many contexts of four kinds, each of which runs once a cycle for so many cycles.
+    /// `contexts` contexts of four kinds, each of which runs once per cycle for `cycles` cycles.
     fn pause1(&self, contexts: usize, cycles: u64) -> Measured;
-    /// A token goes round through so many contexts, so many times, one lap a cycle.
+    /// A token passes through all contexts `laps` times, one lap per cycle.
     fn ring(&self, contexts: usize, laps: u64) -> Measured;
-    /// Pairs: one context runs once a cycle and wakes the other.
+    /// Pairs of contexts: one runs once per cycle and wakes the other.
     fn pairs(&self, contexts: usize, cycles: u64) -> Measured;
 }
 
@@ -80,7 +79,7 @@ impl Measured {
     }
 }
 
-/// Runs `work`, which says how many events it executed, and takes the processor time of this thread.
+/// Runs `work`, which returns its number of events, and measures this thread's processor time.
 pub fn measure(work: impl FnOnce() -> u64) -> Measured {
     let now = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -91,7 +90,7 @@ pub fn measure(work: impl FnOnce() -> u64) -> Measured {
     Measured { nanoseconds: now() - start, events }
 }
 
-/// The middle of `values`.
+/// The median of `values`.
 fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -104,9 +103,9 @@ struct Single {
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     contexts: usize,
-    /// Nanoseconds an event.
+    /// Nanoseconds per event.
     ns: f64,
-    /// How many times as long the rivals take.
+    /// Time of each rival relative to this engine.
     ratio_binned: f64,
     ratio_heap: f64,
     ratio_stackful: f64,
@@ -115,7 +114,7 @@ struct Single {
 #[derive(Serialize)]
 struct PeakMemory {
     contexts: u64,
-    /// The whole process at its largest.
+    /// Peak memory of the whole process.
     peak_mb: u64,
 }
 
@@ -124,7 +123,7 @@ struct EngineReport {
     pause1: Vec<Single>,
     wake: Vec<Single>,
     parallel: Vec<parallel::Parallel>,
-    /// How much longer an event of the pairs takes if it offers itself to a trace which nobody takes.
+    /// Additional time per event of the pairs experiment with trace hooks, while no trace is recorded.
     trace_off_percent: f64,
     memory: PeakMemory,
 }
@@ -191,7 +190,7 @@ impl EngineBench {
             }
         }
         let [ours, binned, heap, stackful] = times;
-        // Round by round, as what else the machine does changes from one to the next.
+        // Per round, because the load of the computer changes from one round to the next.
         let ratio = |rival: Vec<f64>| median(rival.iter().zip(&ours).map(|(rival, ours)| rival / ours));
         Single {
             kind,
@@ -206,10 +205,10 @@ impl EngineBench {
 
 type Experiment = fn(&dyn Rival, usize, u64) -> Measured;
 
-/// Pairs that note an instant in every event, and pairs that do not, both without a trace.
+/// Pairs with an instant event per step, relative to pairs without, both without a trace.
 fn trace_off(ui: &Ui, rounds: usize) -> f64 {
     ui.progress("trace hooks that are off");
-    // A small difference: more and shorter rounds find it better than few and long ones.
+    // The difference is small: many short rounds measure it better than few long ones.
     let (contexts, cycles) = (128, EVENTS / 128 / 4);
     let mut ratios = Vec::new();
     for _ in 0..rounds * 8 {
@@ -220,7 +219,7 @@ fn trace_off(ui: &Ui, rounds: usize) -> f64 {
     (median(ratios) - 1.0) * 100.0
 }
 
-/// A million contexts that run a few times.
+/// Memory of a million contexts that run a few times.
 fn memory(ui: &Ui) -> PeakMemory {
     ui.progress("a million contexts");
     let contexts = 1_000_000;

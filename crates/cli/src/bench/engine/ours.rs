@@ -1,4 +1,4 @@
-//! The engine that is shipped, with its statistics on.
+//! The shipped engine, with its statistics on.
 
 use super::{Measured, Rival, measure};
 use engine::{Hertz, Model, Outcome, Run, RunOptions, Scope};
@@ -6,7 +6,7 @@ use std::{cell::Cell, rc::Rc};
 
 pub struct Ours;
 
-/// Whether contexts offer themselves to a trace. None is taken either way.
+/// Whether contexts have trace hooks. No trace is recorded in either case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Hooks {
     None,
@@ -22,7 +22,7 @@ fn run(build: impl FnOnce(Scope) + Send + 'static) -> Run {
     run
 }
 
-/// Four kinds of contexts, so that no jump can be predicted by the last one.
+/// Four kinds of contexts, so that the last jump does not predict the next one.
 macro_rules! kind {
     ($scope:ident, $index:ident, $value:ident, $cycles:ident, $work:expr) => {
         $scope.spawn(("context", $index), async move |cx| {
@@ -34,7 +34,7 @@ macro_rules! kind {
     };
 }
 
-/// Pairs of contexts that wake each other; with hooks, each of their events offers itself to a trace.
+/// Pairs of contexts that wake each other; with hooks, each of their events calls a trace hook.
 pub fn pairs_with(contexts: usize, cycles: u64, hooks: Hooks) -> Measured {
     let pair = move |scope: &Scope, index: usize| {
         let bell = scope.eventcount(("bell", index));
@@ -73,7 +73,7 @@ pub fn pairs_with(contexts: usize, cycles: u64, hooks: Hooks) -> Measured {
     measure(|| run(move |scope| (0..contexts / 2).for_each(|index| pair(&scope, index))).events)
 }
 
-/// So many contexts at a time, of the smallest kind.
+/// `contexts` contexts of the smallest kind at the same time.
 pub fn crowd(contexts: usize) {
     run(move |scope| {
         for index in 0..contexts {

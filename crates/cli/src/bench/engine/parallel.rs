@@ -1,4 +1,4 @@
-//! The engine in parallel: sixteen partitions of contexts that work, and now and then send each other something.
+//! The parallel engine: sixteen partitions of contexts that work and sometimes send each other messages.
 
 use super::median;
 use crate::ui::Ui;
@@ -7,9 +7,9 @@ use serde::Serialize;
 use std::{cell::Cell, hint::black_box, rc::Rc, time::Instant};
 
 const PARTITIONS: usize = 16;
-/// Cycles from one partition to another: the window.
+/// Latency between partitions in cycles: the window.
 const WINDOW: u64 = 8;
-/// One event in so many sends something to another partition.
+/// One event in this many sends a message to another partition.
 const EVENTS_PER_MESSAGE: u64 = 64;
 
 /// One measurement.
@@ -17,13 +17,13 @@ const EVENTS_PER_MESSAGE: u64 = 64;
 pub struct Parallel {
     pub threads: usize,
     pub events_per_cycle: usize,
-    /// In cycles.
+    /// The window in cycles.
     pub window: u64,
-    /// What an event does, in nanoseconds on this machine.
+    /// Work of an event in nanoseconds on this computer.
     pub work_ns: u64,
-    /// How many times as fast as one thread.
+    /// Speed-up over one thread.
     pub speedup: f64,
-    /// Whether statistics and everything else were the same as with one thread.
+    /// Whether statistics and all other results equal those with one thread.
     pub identical: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn measure(ui: &Ui, threads: usize, rounds: usize, sizes: &[usize], work_ns:
     measured
 }
 
-/// Something to do that the compiler can't leave out.
+/// Work that the compiler can't remove.
 fn work(spins: u64, mut value: u64) -> u64 {
     for _ in 0..spins {
         value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
@@ -64,7 +64,7 @@ fn work(spins: u64, mut value: u64) -> u64 {
     value
 }
 
-/// How many spins take so many nanoseconds here.
+/// Number of spins that take this many nanoseconds on this computer.
 fn calibrate(nanoseconds: u64) -> u64 {
     let spins = 1_000_000;
     let times = (0..5).map(|round| {

@@ -1,5 +1,5 @@
-//! A rival with a stack for each context, as KnightSim and the Threads Package have: `corosensei` coroutines, on a
-//! calendar like the shipped engine's (the next cycle's batch is a plain vector, the woken are a list).
+//! A rival engine with a stack for each context, as in KnightSim and the Threads Package: `corosensei` coroutines on a
+//! calendar like the shipped engine's (the next cycle's batch is a vector, woken contexts are a list).
 
 use super::{Measured, Rival, measure};
 use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
@@ -10,7 +10,7 @@ use std::{
 
 pub struct Stackful;
 
-/// What a context asks for when it gives way.
+/// A context's request when it yields.
 #[derive(Clone, Copy)]
 enum Ask {
     NextCycle,
@@ -24,7 +24,7 @@ fn context(body: impl FnOnce(&Yielder<(), Ask>) + 'static) -> Context {
     Coroutine::with_stack(stack, move |yielder, ()| body(yielder))
 }
 
-/// Who has been woken in this cycle.
+/// Contexts woken in this cycle.
 type Ready = Rc<RefCell<Vec<u32>>>;
 
 /// An eventcount with at most one waiter.

@@ -13,7 +13,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// "Always below 2% of the total execution time."
 const FAULTS: f64 = 2.0;
 
-/// Per cent of the native runtime's time, in the order of [`PARBOIL`]: host, kernels, faults.
+/// Shares of the native runtime's time in per cent, in the order of [`PARBOIL`]: host, kernels, faults.
 const MEASURED_NATIVELY: [[f64; 3]; 7] = [
     [2.0, 97.4, 0.2],
     [5.7, 92.7, 0.5],
@@ -51,7 +51,8 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
     rows
 }
 
-/// In per cent. The host of these machines executes an instruction a nanosecond, and does nothing else while kernels run.
+/// Shares in per cent. The host of these machines executes one instruction per nanosecond, and does nothing else while
+/// kernels run.
 fn shares(run: &Measured) -> [(&'static str, f64); 4] {
     let host = run.cpu_instructions * 1_000_000;
     let rest = run.end_fs.saturating_sub(host + run.kernels_fs + run.fault_fs);

@@ -12,7 +12,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 const BLOCKS: [u64; 14] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
 
-/// Cycles in which the DMA engine works, which runs at the clock of the GPU.
+/// Busy cycles of the DMA engine, which runs at the GPU's clock.
 const BUSY: &str = "host.dma.cycles.busy";
 
 fn vecadd(size: Size, block: u64) -> Job {
@@ -21,7 +21,7 @@ fn vecadd(size: Size, block: u64) -> Job {
 }
 
 fn blocks(size: Size) -> impl Iterator<Item = u64> {
-    // Blocks that are larger than a vector are as large as the vector.
+    // Larger blocks are cut to the size of the vector.
     let largest = size.of(1024, 2048, 32768);
     BLOCKS.into_iter().filter(move |block| *block <= largest)
 }

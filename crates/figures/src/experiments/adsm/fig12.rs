@@ -12,8 +12,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 const ROLLING: [u64; 3] = [1, 2, 4];
 
-/// Points of each set, and blocks in KiB from well below a fourth of the input to all of it. Few points in many sets: the input counts, not the
-/// kernel.
+/// Points and sets, and block sizes in KiB from well below a fourth of the input to all of it. Few points in many sets:
+/// the input matters here, not the kernel.
 fn inputs(size: Size) -> (&'static str, &'static [u64]) {
     size.of(
         ("64x340", &[4, 16, 32, 64, 128, 256]),

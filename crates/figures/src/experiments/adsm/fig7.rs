@@ -1,4 +1,4 @@
-//! Fig. 7: how much slower programs are under each protocol than written by hand.
+//! Fig. 7: slowdown of programs under each protocol, relative to versions with explicit copies.
 
 use super::{HARDWARE, PARBOIL, PROTOCOLS, Way, parboil, plan, slowdown};
 use crate::{Experiment, Options, Plan, Results, Row, Size};
@@ -10,7 +10,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan: figure,
 };
 
-/// What the text states: of batch-update the two largest; lazy- and rolling-update "achieve performance equal" to CUDA.
+/// Values stated in the text: the two largest of batch-update; lazy- and rolling-update "achieve performance equal" to
+/// CUDA.
 fn paper(program: &str, protocol: &str) -> Option<f64> {
     match (program, protocol) {
         ("pns", "batch") => Some(65.18),
@@ -20,7 +21,7 @@ fn paper(program: &str, protocol: &str) -> Option<f64> {
     }
 }
 
-/// Of the native runtime, in the order of [`PARBOIL`] and [`PROTOCOLS`].
+/// Values measured with the native runtime, in the order of [`PARBOIL`] and [`PROTOCOLS`].
 const MEASURED_NATIVELY: [[f64; 3]; 7] = [
     [1.00, 1.00, 1.00],
     [1.01, 1.00, 1.01],

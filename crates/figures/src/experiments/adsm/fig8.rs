@@ -1,4 +1,4 @@
-//! Fig. 8: bytes that lazy- and rolling-update move, as a share of those that batch-update moves.
+//! Fig. 8: bytes moved by lazy- and rolling-update, relative to batch-update.
 
 use super::{HARDWARE, PARBOIL, ROLLING, Way, parboil, plan};
 use crate::{Experiment, Options, Plan, Results, Row, Size, job::ratio};
@@ -10,7 +10,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan: figure,
 };
 
-/// Of the native runtime, in the order of [`PARBOIL`]: lazy, rolling.
+/// Values measured with the native runtime, in the order of [`PARBOIL`]: lazy, rolling.
 const MEASURED_NATIVELY: [[f64; 2]; 7] =
     [[1.0, 0.93], [0.81, 0.50], [0.81, 0.50], [0.14, 0.13], [0.57, 0.50], [0.53, 0.50], [1.0, 0.50]];
 

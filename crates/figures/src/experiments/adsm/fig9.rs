@@ -1,5 +1,5 @@
-//! Fig. 9: a 3-D stencil into which the host introduces a source before each step, by volume: lazy-update, and rolling-update with blocks
-//! of several sizes.
+//! Fig. 9: a 3-D stencil into which the host introduces a source before each step, by volume: lazy-update, and
+//! rolling-update with several block sizes.
 
 use super::{Way, job, milliseconds, plan};
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size, job::ratio};
@@ -11,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan: figure,
 };
 
-/// In KiB.
+/// Block sizes in KiB.
 const BLOCKS: [u64; 4] = [4, 256, 1024, LARGEST];
 const LARGEST: u64 = 32 << 10;
 
@@ -23,7 +23,7 @@ fn stencil(volume: u64, way: Way) -> Job {
     job("stencil", &format!("--size {volume}x{volume}x{volume} --iterations 8 --variant source"), way)
 }
 
-/// Blocks that hold all of a volume do the same: the largest stands for them.
+/// All blocks that hold a whole volume behave alike, so only the largest of them is run.
 fn ways(volume: u64) -> impl Iterator<Item = (String, Way)> {
     let kib = volume.pow(3) * 4 / 1024;
     let blocks = BLOCKS.iter().filter(move |block| **block < kib || **block == LARGEST);

@@ -1,10 +1,10 @@
-//! The evaluation of GMAC (`[gmac 5]`) in the simulator: programs written by hand for two memories, and the same programs under the three
-//! protocols of asymmetric distributed shared memory.
+//! The evaluation of GMAC (`[gmac 5]`) in the simulator: programs with explicit copies between two memories, and the
+//! same programs under the three protocols of asymmetric distributed shared memory (ADSM).
 //!
-//! The machine is one GPU of `multi-pcie` behind 8 GB/s each way, as PCI Express 2.0 with 16 lanes has, with the host outside. Programs run
-//! with host code and all from their start to their end, as in the paper: what the host computes is in all times. By hand means buffers
-//! that are written and read (`--copies explicit`, policy `memcpy`), as with cudaMemcpy. The host reads all results, as for the files
-//! that the paper's programs write.
+//! The machine is one GPU of `multi-pcie` behind 8 GB/s per direction, as PCI Express 2.0 with 16 lanes has, with the
+//! host outside the machine. As in the paper, whole programs are timed, including the host's computations. "By hand"
+//! means buffers that are written and read explicitly (`--copies explicit`, policy `memcpy`), as with cudaMemcpy. The
+//! host reads all results, because the paper's programs write them to files.
 
 pub mod fig10;
 pub mod fig11;
@@ -17,7 +17,7 @@ use crate::{Job, Measured, Plan, Size, experiment::Compute};
 
 const MACHINE: &str = "multi-pcie";
 
-/// Seven programs of the Parboil suite, and sizes of quick runs.
+/// Seven programs of the Parboil suite, with their sizes for quick runs.
 const PARBOIL: [(&str, &str); 7] = [
     ("cp", "256x512"),
     ("mri-fhd", "16384x512"),
@@ -28,13 +28,13 @@ const PARBOIL: [(&str, &str); 7] = [
     ("tpacf", "256x10"),
 ];
 
-/// Who moves bytes, and when.
+/// How bytes are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     ByHand,
     Batch,
     Lazy,
-    /// With blocks of so many KiB, and so many of them that may be changed; none: as the driver has it.
+    /// Block size in KiB, and maximum number of dirty blocks; `None`: the driver's default.
     Rolling(Option<u64>, Option<u64>),
 }
 
@@ -72,7 +72,7 @@ fn plan(jobs: Vec<Job>, notes: &[&str], rows: Compute) -> Plan {
     Plan { jobs, native: Vec::new(), alone: false, notes, rows }
 }
 
-/// How many times as long as `other` it took, from start to end.
+/// The time of `run` divided by that of `other`, from start to end.
 fn slowdown(run: &Measured, other: &Measured) -> f64 {
     run.end_fs as f64 / other.end_fs as f64
 }
@@ -82,6 +82,7 @@ fn milliseconds(run: &Measured) -> f64 {
     run.end_fs as f64 / 1e12
 }
 
-/// Of `[gmac]`'s figures the text states few values; beside them are those that the native runtime measures (crates/adsm/README.md).
+/// The text of `[gmac]` states few values of its figures; beside them stand those that the native runtime measures
+/// (crates/adsm/README.md).
 const HARDWARE: &str = "'hardware' is no result of this run: it is what the native runtime in crates/adsm took on an NVIDIA H200 at the \
                         paper's sizes (constants from its README.md)";

@@ -1,4 +1,4 @@
-//! Fig. 2: a matrix product whose matrices lie in the GPU's own memory, and in another GPU's (`[halcone 1]`).
+//! Fig. 2: a matrix product with the matrices in the GPU's own memory, and in another GPU's (`[halcone 1]`).
 
 use super::RDMA;
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size};
@@ -10,10 +10,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Sides of matrices, and what the paper has where its text states it.
+/// Sides of the matrices, and the paper's value if its text states one.
 const SIDES: [(usize, Option<f64>); 4] = [(256, None), (512, Some(2895.0)), (1024, None), (2048, None)];
 
-/// The matrices lie with GPU `owner`, and GPU 0 multiplies them, over wires of 50 GB/s as in the paper's DGX-1.
+/// The matrices lie in GPU `owner`'s memory, and GPU 0 multiplies them, over links of 50 GB/s as in the paper's DGX-1.
 fn placed(side: usize, owner: usize) -> Job {
     let changes = [
         "gpus=2".to_owned(),

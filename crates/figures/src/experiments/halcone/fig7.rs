@@ -1,7 +1,7 @@
 //! Fig. 7: the five systems with four GPUs on the standard benchmarks (`[halcone 5.1]`).
 
 use super::{
-    BENCHMARKS, Benchmark, HALCONE, HMG, L2_REQUESTS, NOTICES, RDMA, READS, SM_WB, SM_WT, WRITES, job, notes,
+    BENCHMARKS, Benchmark, HALCONE, HMG, L2_READS, L2_WRITES, NOTICES, RDMA, READS, SM_WB, SM_WT, WRITES, job, notes,
     over_benchmarks, sum,
 };
 use crate::{Experiment, Measured, Options, Plan, Results, Row, Size};
@@ -13,7 +13,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// The systems beside the baseline, and their mean speedups over it.
+/// The other systems, and their mean speed-ups over the baseline.
 const SYSTEMS: [(&str, f64); 4] = [(HMG, 1.5), (SM_WB, 3.9), (SM_WT, 4.6), (HALCONE, 4.6)];
 
 fn plan(options: Options) -> Plan {
@@ -29,13 +29,13 @@ fn plan(options: Options) -> Plan {
     }
 }
 
-/// Messages between L2s and memory: each read and write is one, and so is each notice of an eviction.
+/// Messages between L2s and memory: reads, writes and eviction notices.
 fn below_l2(run: &Measured) -> f64 {
     sum(run, &[READS, WRITES, NOTICES])
 }
 
 fn below_l1(run: &Measured) -> f64 {
-    sum(run, &[L2_REQUESTS])
+    sum(run, &[L2_READS, L2_WRITES])
 }
 
 fn rows(results: &Results, size: Size) -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! Fig. 8: how HALCONE scales with the number of GPUs, and of compute units (`[halcone 5.2]`). Inputs stay as they are.
+//! Fig. 8: how HALCONE scales with the number of GPUs and of compute units, with constant inputs (`[halcone 5.2]`).
 
 use super::{BENCHMARKS, Benchmark, HALCONE, NOTICES, READS, WRITES, job, notes, over_benchmarks, sum};
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size};
@@ -10,9 +10,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Numbers of GPUs, and mean speedups over one.
+/// Numbers of GPUs, and mean speed-ups over one.
 const GPUS: [(usize, f64); 4] = [(2, 1.76), (4, 2.74), (8, 4.05), (16, 5.43)];
-/// Compute units of each of four GPUs, how many of them share a cache of code, and mean speedups over 32.
+/// Compute units of each of four GPUs, how many of them share an instruction cache, and mean speed-ups over 32.
 const UNITS: [(usize, usize, f64); 2] = [(48, 6, 1.12), (64, 8, 1.24)];
 const USUAL: usize = 4;
 

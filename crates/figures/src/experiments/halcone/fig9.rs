@@ -1,4 +1,4 @@
-//! Fig. 9: what coherence costs programs that need it, by the size of their vectors (`[halcone 5.3]`).
+//! Fig. 9: the cost of coherence for programs that need it, by the size of their vectors (`[halcone 5.3]`).
 
 use super::{HALCONE, SM_WT, vectors, xtreme};
 use crate::{Experiment, Options, Plan, Results, Row, Size};
@@ -28,7 +28,8 @@ fn plan(options: Options) -> Plan {
     Plan { jobs, native: Vec::new(), alone: false, notes, rows: Box::new(move |results| rows(results, size)) }
 }
 
-/// What the text states: of a program's vectors of so many KB, or of the size at which it loses most.
+/// Slowdowns in per cent stated in the text: by program and vector size in KB, and (`WORST`) the largest of each
+/// program.
 const STATED: [(usize, u64, f64); 2] = [(1, 192, 14.3), (1, 98_304, 0.6)];
 const WORST: [(usize, f64); 3] = [(1, 14.3), (2, 12.1), (3, 16.8)];
 

@@ -1,7 +1,7 @@
-//! HALCONE against G-TSC: what it saves that requests carry no time (`[halcone 1 and 3.2]`).
+//! HALCONE against G-TSC: bytes saved because requests carry no timestamps (`[halcone 1 and 3.2]`).
 
 use super::{
-    BENCHMARKS, Benchmark, GTSC, HALCONE, L2_REQUESTS, job, notes, over_benchmarks, sum,
+    BENCHMARKS, Benchmark, GTSC, HALCONE, L2_READS, L2_WRITES, job, notes, over_benchmarks, sum,
     traffic::{ADDRESS, BLOCK, METADATA, TIMESTAMPS},
 };
 use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, Size};
@@ -13,19 +13,18 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Bytes that a request of G-TSC has beside HALCONE's: the time of its compute unit (64 bits, as a `cts`) and the version that is held (16).
+/// Bytes that a G-TSC request has in addition: the time of its compute unit (64 bits, as a `cts`) and the version of
+/// the held line (16).
 const REQUEST_TIMES: f64 = 10.0;
-/// Bytes that an answer of G-TSC to a compute unit has beside HALCONE's: the time to go on to.
+/// Bytes that a G-TSC answer to a compute unit has in addition: the time to advance to.
 const ANSWER_TIME: f64 = 2.0;
 
-/// Of each kind of access, those that meet a cache and those that it passes on.
+/// Accesses of each kind: those that reach a cache and those that it forwards.
 const L1_READS: &str = "gpu*.array*.cu*.l1v.accesses.read/*";
 const L1_WRITES: &str = "gpu*.array*.cu*.l1v.accesses.write/*";
-const L2_READS: &str = "gpu*.l2_*.accesses.read/*";
-const L2_WRITES: &str = "gpu*.l2_*.accesses.write/*";
 
 fn counted(benchmark: &Benchmark, machine: &str, size: Size) -> Job {
-    job(benchmark, machine, size, &[]).counting(&[L1_READS, L1_WRITES, L2_READS, L2_WRITES])
+    job(benchmark, machine, size, &[]).counting(&[L1_READS, L1_WRITES])
 }
 
 fn plan(options: Options) -> Plan {
@@ -48,7 +47,7 @@ fn plan(options: Options) -> Plan {
     }
 }
 
-/// Bytes of requests and of answers in the whole hierarchy; what each has beside HALCONE's goes with every one.
+/// Bytes of requests and of answers in the whole hierarchy; the last two arguments are additional bytes per message.
 fn bytes(run: &Measured, request_times: f64, answer_time: f64) -> (f64, f64) {
     let (reads, writes) = (sum(run, &[L1_READS, L2_READS]), sum(run, &[L1_WRITES, L2_WRITES]));
     let requests = (reads + writes) * (ADDRESS + METADATA + request_times);
@@ -76,7 +75,7 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
     let speed = over_benchmarks(results, (&on(HALCONE), &on(GTSC)), |run, base| run.speedup_over(base));
     rows.extend(speed.map(|speed| Row::new("mean, HALCONE over G-TSC", None, speed)));
     let messages = over_benchmarks(results, (&on(HALCONE), &on(GTSC)), |run, base| {
-        sum(run, &[L2_REQUESTS]) / sum(base, &[L2_REQUESTS])
+        sum(run, &[L2_READS, L2_WRITES]) / sum(base, &[L2_READS, L2_WRITES])
     });
     rows.extend(messages.map(|mean| Row::new("L1-L2 requests, HALCONE over G-TSC", None, mean)));
     rows

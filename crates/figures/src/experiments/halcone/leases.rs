@@ -1,4 +1,4 @@
-//! How sensitive HALCONE is to the lengths of its leases (`[halcone 5.4]`).
+//! HALCONE's sensitivity to the lengths of its leases (`[halcone 5.4]`).
 
 use super::{HALCONE, vectors, xtreme};
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size};
@@ -10,14 +10,14 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// The paper's pairs; 5.1 uses (10, 5), and 5.4 says that (5, 10) was used.
+/// The paper's pairs; 5.1 uses (10, 5), although 5.4 says that (5, 10) was used.
 const PAIRS: [(u32, u32); 6] = [(2, 10), (10, 2), (5, 10), (10, 5), (20, 10), (10, 20)];
 const USED: (u32, u32) = (10, 5);
 
 fn leased(number: usize, (read, write): (u32, u32), size: Size) -> Job {
     let (elements, _) = vectors(size)[0];
     let changes = [format!("memory.read_lease={read}"), format!("memory.write_lease={write}")];
-    // The machine has the pair that is used.
+    // The machine file already has the used pair.
     xtreme(number, elements, HALCONE, if (read, write) == USED { &[] } else { &changes })
 }
 

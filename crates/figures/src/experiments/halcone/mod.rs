@@ -1,10 +1,12 @@
-//! The experiments of HALCONE (`[halcone 5]`), and what they have in common: systems, benchmarks with their sizes, and what is counted.
+//! The experiments of HALCONE (`[halcone 5]`), and their common parts: systems, benchmarks with their sizes, and
+//! statistics.
 //!
-//! Sizes. The paper's own are footprints (Table 3). Scaled inputs have a sixteenth of them, those that would take hours a 64th. The L2s, and the TSU,
-//! which has room for their lines, are cut down to a quarter: inputs are several times as large as the L2 that holds them, as in the paper. They are not
-//! cut down by as much as inputs, because first-level caches have to stay: they hold what resident workgroups use, which does not grow with
-//! the input, and leases only work where lines live longer in the L2s than in the L1s. What launches and calls cost is cut down as inputs
-//! are, because kernels are that much shorter. Quick inputs are smaller still, and caches are the paper's.
+//! Sizes: the paper gives footprints (Table 3). Scaled inputs have a sixteenth of them, and a 64th where a run would
+//! take hours. The L2s, and the TSU, which has entries for their lines, are scaled to a quarter, so that inputs are
+//! several times as large as the L2, as in the paper. The L2s are not scaled as much as the inputs, because first-level
+//! caches keep their size: they hold the working set of resident workgroups, which does not grow with the input, and
+//! leases only work if lines live longer in the L2s than in the L1s. Costs of launches and calls are scaled like the
+//! inputs, because kernels are shorter by that factor. Quick inputs are smaller still, with the paper's caches.
 
 pub(super) mod fig2;
 pub(super) mod fig7;
@@ -26,14 +28,14 @@ const GTSC: &str = "halcone-gtsc";
 
 /// A benchmark of Table 3.
 struct Benchmark {
-    /// As the paper calls it, and as it is called here.
+    /// The paper's name; `program`: the workload's name.
     name: &'static str,
     program: &'static str,
-    /// Of which type 5.1 says it is.
+    /// Its type according to 5.1.
     compute_bound: bool,
     quick: &'static str,
     scaled: &'static str,
-    /// By how much the scaled footprint, and what launches cost, are smaller than the paper's.
+    /// Factor by which the footprint and the launch costs are smaller than the paper's.
     footprint: u64,
 }
 
@@ -79,24 +81,26 @@ const BENCHMARKS: [Benchmark; 11] = [
     },
 ];
 
-/// What the paper counts (Fig. 7 b and c): messages that L2s exchange with memory, and L1s with L2s; and what says why a run took as long as it did.
+/// The transactions that the paper counts (Fig. 7 b and c): reads and writes between L2s and memory, and between L1s and L2s. Orders to
+/// forget lines are not counted.
 const READS: &str = "*memory*.reads";
 const WRITES: &str = "*memory*.writes";
 const NOTICES: &str = "*memory*.notices";
-const L2_REQUESTS: &str = "gpu*.l2_*.requests";
+const L2_READS: &str = "gpu*.l2_*.accesses.read/*";
+const L2_WRITES: &str = "gpu*.l2_*.accesses.write/*";
 
-/// What Table 2 has of the L2 of each GPU, and of the TSU behind each channel.
+/// Table 2: size of each GPU's L2, and entries of the TSU behind each channel.
 const L2_KIB: u64 = 2048;
 const TSU_ENTRIES: u64 = 4096;
-/// By how much these are smaller with scaled inputs.
+/// Factor by which these are smaller with scaled inputs.
 const L2_SCALE: u64 = 4;
 
-/// A launch's costs and a call's, as the machines have them.
+/// Costs of a launch and of a call, as in the machine files.
 const FIRST_LAUNCH: u64 = 3600;
 const LAUNCH: u64 = 1800;
 const CALL_NS: u64 = 1000;
 
-/// The changes that go with a benchmark's size on a machine.
+/// The changes of a machine for a benchmark's size.
 fn scale(benchmark: &Benchmark, machine: &str, size: Size) -> Vec<String> {
     if size == Size::Paper {
         return Vec::new();
@@ -119,19 +123,19 @@ fn scale(benchmark: &Benchmark, machine: &str, size: Size) -> Vec<String> {
 /// A benchmark on a machine, with further changes.
 fn job(benchmark: &Benchmark, machine: &str, size: Size, more: &[String]) -> Job {
     let input = size.of(benchmark.quick, benchmark.scaled, "paper-halcone");
-    // The CPU's reference takes longer than the run at the paper's sizes.
+    // At the paper's sizes the CPU's reference takes longer than the run.
     let check = if size == Size::Paper { " --no-check" } else { "" };
     Job::new(machine, benchmark.program, &format!("--size {input}{check}"))
         .with(&scale(benchmark, machine, size))
         .with(more)
-        .counting(&[READS, WRITES, NOTICES, L2_REQUESTS])
+        .counting(&[READS, WRITES, NOTICES, L2_READS, L2_WRITES])
 }
 
 fn sum(run: &Measured, patterns: &[&str]) -> f64 {
     patterns.iter().filter_map(|pattern| run.counts.get(*pattern)).sum()
 }
 
-/// The geometric mean over all benchmarks whose two runs are there of what `of` makes of them.
+/// The geometric mean of `of` over all benchmarks for which both results exist.
 fn over_benchmarks(
     results: &Results,
     (one, other): (OfBenchmark<'_>, OfBenchmark<'_>),
@@ -144,7 +148,7 @@ fn over_benchmarks(
 /// A job for each benchmark.
 type OfBenchmark<'a> = &'a dyn Fn(&Benchmark) -> Job;
 
-/// What differs from the paper's set-up, by size.
+/// Differences from the paper's set-up, by size.
 fn notes(size: Size) -> Vec<String> {
     match size {
         Size::Quick => vec!["small inputs, over the paper's caches: direction only".to_owned()],
@@ -157,16 +161,16 @@ fn notes(size: Size) -> Vec<String> {
     }
 }
 
-/// An Xtreme program on vectors of so many elements, on four GPUs of 32 compute units; each workgroup on a unit of its own.
+/// An Xtreme program with this vector length on four GPUs of 32 compute units, with one workgroup per compute unit.
 fn xtreme(number: usize, elements: usize, machine: &str, more: &[String]) -> Job {
-    // Without coherence the results of Xtreme3 are wrong, as they should be.
+    // Without coherence the results of Xtreme3 are wrong, as expected.
     Job::new(machine, &format!("xtreme{number}"), &format!("--size {elements}x128x4 --no-check"))
         .with(&["gpu.dispatcher.placement=bound".to_owned()])
         .with(more)
-        .counting(&[READS, WRITES, NOTICES, L2_REQUESTS])
+        .counting(&[READS, WRITES, NOTICES, L2_READS, L2_WRITES])
 }
 
-/// Elements of vectors, and their size in KB: the smallest and the largest are the paper's.
+/// Lengths of vectors, and their sizes in KB; the smallest and the largest are the paper's.
 fn vectors(size: Size) -> Vec<(usize, u64)> {
     let all = [(49_152, 192), (196_608, 768), (786_432, 3072), (3_145_728, 12_288), (25_165_824, 98_304)];
     all[..size.of(2, 4, 5)].to_vec()

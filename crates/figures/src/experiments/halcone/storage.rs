@@ -1,4 +1,4 @@
-//! What HALCONE's timestamps cost in storage (`[halcone 3.2.5 and 3.2.6]`).
+//! Storage cost of HALCONE's timestamps (`[halcone 3.2.5 and 3.2.6]`).
 
 use crate::{Experiment, Options, Plan, Row};
 
@@ -9,7 +9,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// In the order in which the protocol lists what it keeps.
+/// The paper's values, in the order in which the protocol lists its storage.
 const PAPER: [f64; 4] = [65536.0, 131_072.0, 1024.0, 320.0];
 
 fn plan(_: Options) -> Plan {

@@ -1,4 +1,4 @@
-//! What timestamps add to the network's traffic (`[halcone 3.2.6]`): by the sizes of fields that the paper assumes.
+//! Network traffic added by timestamps (`[halcone 3.2.6]`), computed from the field sizes that the paper assumes.
 
 use crate::{Experiment, Options, Plan, Row};
 
@@ -9,7 +9,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Bytes of each, as the paper assumes: a block, an address, metadata, an acknowledgement, and the two timestamps of an answer.
+/// Field sizes in bytes as the paper assumes: a block, an address, metadata, an acknowledgement, and the two timestamps
+/// of an answer.
 pub const BLOCK: f64 = 64.0;
 pub const ADDRESS: f64 = 8.0;
 pub const METADATA: f64 = 4.0;
@@ -29,7 +30,7 @@ fn plan(_: Options) -> Plan {
 }
 
 fn rows() -> Vec<Row> {
-    // Address and metadata go with the question, metadata with the block that comes back.
+    // A request carries address and metadata; the answer carries the block and metadata.
     let read = ADDRESS + METADATA + BLOCK + METADATA;
     let write = ADDRESS + BLOCK + ACK;
     vec![

@@ -1,4 +1,4 @@
-//! What it takes until the CPU can use what GPUs have computed: bytes (Fig. 14) and time (`[umh 6.2]`).
+//! The cost until the CPU can use the GPUs' results: bytes (Fig. 14) and time (`[umh 6.2]`).
 
 use super::{FABRICS, PROGRAMS, System, count, job, mean, notes};
 use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, Size};
@@ -17,11 +17,11 @@ pub const SYNCHRONISATION: Experiment = Experiment {
     plan: |options| plan(options, times),
 };
 
-/// What others than UMH do, and "at least" how many times as long it takes them.
+/// The alternatives to UMH, and the paper's "at least" slowdown of each.
 const OTHERS: [(System, &str, f64); 3] =
     [(System::ZeroCopy, "ZC", 13.0), (System::Memcpy, "MC", 20.0), (System::Managed, "software UM", 24.0)];
 
-/// Of the GPUs and of the DMA engine.
+/// Clock of the GPUs and of the DMA engine, in hertz.
 const CLOCK: f64 = 800e6;
 
 fn of(size: Size, program: &str, system: System, fabric: &str) -> Job {
@@ -93,7 +93,7 @@ fn bytes(results: &Results, size: Size) -> Vec<Row> {
             rows.push(Row::new(format!("{name}, mean of a claim, to the host, KB"), None, claim / 1024.0));
         }
     }
-    // From each GPU at most a block, once to its stack and once to the host; with L1s that write back, from each of these, too.
+    // At most one block per GPU, once to its stack and once to the host; with write-back L1s, also one per L1.
     rows.push(Row::new("at most by a dynamic synchronisation, KB", 32.0, f64::from(4 * (4 + 4))));
     rows.push(Row::new("the same with L1s that write back, KB", 288.0, f64::from(4 * (16 * 4 + 4 + 4))));
     rows

@@ -1,4 +1,4 @@
-//! Masks with a bit for several bytes: smaller stores become coherent ones (`[umh 4.1.2]`).
+//! Masks with one bit for several bytes: stores smaller than that become coherent stores (`[umh 4.1.2]`).
 
 use super::{PROGRAMS, System, job, mean, notes, speedups};
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size};
@@ -36,7 +36,7 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
         let speedups = speedups(results, |program| runs(size, program, bytes), |program| runs(size, program, 1));
         rows.extend(mean(&speedups).map(|mean| Row::new(format!("{bytes} bytes a bit over 1, mean"), None, mean)));
         let worst = speedups.iter().map(|(_, speedup)| *speedup).min_by(f64::total_cmp);
-        // "Does not exceed 2%", of 4 bytes.
+        // "Does not exceed 2%", for 4 bytes per bit.
         let paper = (bytes == 4).then_some(0.98);
         rows.extend(worst.map(|worst| Row::new(format!("{bytes} bytes a bit over 1, slowest program"), paper, worst)));
     }

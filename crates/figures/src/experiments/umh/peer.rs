@@ -1,4 +1,4 @@
-//! What it brings that GPUs give blocks to each other (`[umh 4.1.1]`).
+//! The benefit of block transfers between GPUs (`[umh 4.1.1]`).
 
 use super::{FABRICS, PROGRAMS, System, job, mean, notes, speedups};
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size};

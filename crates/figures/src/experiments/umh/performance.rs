@@ -1,4 +1,4 @@
-//! Fig. 13: run times under three ways to manage memory, and how they scale (`[umh 6.1]`).
+//! Fig. 13: run times under three kinds of memory management, and their scaling (`[umh 6.1]`).
 
 use super::{FABRICS, GPUS, PROGRAMS, System, job, mean, notes, speedups};
 use crate::{Experiment, Options, Plan, Results, Row, Size};
@@ -10,10 +10,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// UMH over copies, by number of GPUs; the paper does not say over which fabric.
+/// Speed-up of UMH over copies, by number of GPUs; the paper does not name the fabric.
 const OVER_MEMCPY: [f64; 3] = [1.54, 2.12, 1.92];
 
-/// From one GPU to four: UMH, copies, accesses from afar.
+/// Speed-up from one GPU to four: UMH, copies, remote accesses.
 const SCALING: [(System, &str, f64); 3] =
     [(System::Umh, "UMH", 2.3), (System::Memcpy, "MC", 1.76), (System::ZeroCopy, "ZC", 1.5)];
 

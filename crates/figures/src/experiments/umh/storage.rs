@@ -1,8 +1,9 @@
-//! What directories cost (`[umh 5]`): bits of entries (Fig. 7), sizes of SMDs and HMDs (Fig. 11), and area and latency of their SRAM (Fig. 8).
+//! Storage cost of directories (`[umh 5]`): bits of entries (Fig. 7), sizes of SMDs and HMDs (Fig. 11), and area and
+//! latency of their SRAM (Fig. 8).
 //!
-//! Bits follow from the text. Area and latency are fitted: the paper has them of CACTI in 32 nm, as a picture, and states that an SMD of
-//! blocks of 4 KB occupies 7 mm2 (5.4) and that an HMD answers within 0.5 ns (5.2). Area is taken as proportional to bits, latency to the
-//! root of bits, as of wires that cross the array.
+//! Bits follow from the text. Area and latency are fitted: the paper takes them from CACTI at 32 nm and shows them only
+//! in a figure, but states that an SMD with blocks of 4 KB occupies 7 mm2 (5.4) and that an HMD answers within 0.5 ns
+//! (5.2). Area is taken as proportional to the bits, and latency to their square root, as for wires across the array.
 
 use crate::{Experiment, Options, Plan, Results, Row};
 
@@ -13,35 +14,36 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Tag and state of an entry; the tag does not depend on blocks: what the index loses the offset gains.
+/// Tag and state bits of an entry. The tag does not depend on the block size: the offset gains the bits that the index
+/// loses.
 const TAG: u64 = 32;
 const STATE: u64 = 3;
 const LINE: u64 = 64;
 const STACK: u64 = 1 << 30;
-/// SMDs that an HMD serves on four GPUs, and what names one of them or none.
+/// Number of SMDs that an HMD serves with four GPUs, and the bits that name one of them or none.
 const SMDS: u64 = 8;
 const OWNER: u64 = 4;
 
 const MIB: f64 = 8.0 * 1024.0 * 1024.0;
 
-/// Bits of the SMD of a stack.
+/// Bits of a stack's SMD.
 fn smd(stack: u64, block: u64) -> u64 {
-    // With twice the stack the index has a bit more and the tag one less.
+    // A stack of twice the size adds a bit to the index and removes one from the tag.
     let tag = TAG + u64::from(STACK.ilog2()) - u64::from(stack.ilog2());
     stack / block * (tag + STATE + block / LINE)
 }
 
-/// Bits of an HMD: the blocks of two stacks of a GPU.
+/// Bits of an HMD, which covers the blocks of two stacks of a GPU.
 fn hmd(stack: u64, block: u64) -> u64 {
     2 * stack / block * (SMDS + OWNER)
 }
 
-/// Square millimetres, fitted to 7 for 1 GB in blocks of 4 KB.
+/// Area in mm2, fitted to 7 for 1 GB in blocks of 4 KB.
 fn area(bits: u64) -> f64 {
     7.0 * bits as f64 / smd(STACK, 4096) as f64
 }
 
-/// Nanoseconds, fitted to 0.5 for an HMD.
+/// Latency in nanoseconds, fitted to 0.5 for an HMD.
 fn latency(bits: u64) -> f64 {
     0.5 * (bits as f64 / hmd(STACK, 4096) as f64).sqrt()
 }

@@ -1,4 +1,4 @@
-//! What coherence adds to the traffic between memories (`[umh 6.1.4]`).
+//! Traffic between memories added by coherence (`[umh 6.1.4]`).
 
 use super::{FABRICS, PROGRAMS, System, job, notes};
 use crate::{Experiment, Measured, Options, Plan, Results, Row, Size, mean};
@@ -22,7 +22,8 @@ fn plan(options: Options) -> Plan {
     }
 }
 
-/// Bytes of messages without data, in percent of those with: requests for blocks travel without coherence, too.
+/// Bytes of messages without data, in per cent of those with data. Requests for blocks are not counted: they would
+/// exist without coherence as well.
 fn share(run: &Measured) -> f64 {
     let of = |cause: &str| run.moved.get(cause).copied().unwrap_or(0) as f64;
     let data = of("remote line") + of("remote write");

@@ -1,4 +1,5 @@
-//! Fig. 3: software that manages unified memory copies what nobody needs (`[umh 3]`): what it moves, beside copies by hand and hardware.
+//! Fig. 3: software-managed unified memory copies data that is not needed (`[umh 3]`): bytes that it moves, beside
+//! explicit copies and hardware.
 
 use super::{PROGRAMS, System, job, mean, notes};
 use crate::{Experiment, Options, Plan, Results, Row, Size};

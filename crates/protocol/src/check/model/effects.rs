@@ -1,4 +1,4 @@
-//! What comes of a move: steps of the members, what they send, and what cores are told.
+//! The effects of a move: steps of members, the messages they send, and the answers to cores.
 
 use super::{
     super::{
@@ -16,7 +16,7 @@ use crate::{
 use mem::Scope;
 
 impl Check {
-    /// Makes `next` the world that follows; `false` if none does.
+    /// Computes the world after a move in `next`; returns `false` if the move is not possible.
     pub(super) fn make(&self, world: &World, action: &Move, next: &mut World) -> bool {
         let waits = self.waits(world, action);
         if let Move::Ask(msg) | Move::Deliver(msg) | Move::Retry(msg) = action
@@ -41,7 +41,7 @@ impl Check {
                 match msg.kind {
                     Kind::Load => {
                         let core = (msg.from.0 - CORES) as usize;
-                        // A line that takes a load has answered those before.
+                        // A line that accepts a load has answered all earlier ones.
                         if std::mem::replace(&mut next.loading[line * self.system.cores + core], true) {
                             next.trouble =
                                 Some(Trouble::Value(format!("core{core} was not answered about line {line}")));
@@ -78,7 +78,7 @@ impl Check {
                 if self.is_kept(world, msg) {
                     next.network.push(*msg);
                 }
-                // Where stores are answered, the core waits for one that was not answered at once.
+                // If stores are answered, the core waits for one that was not answered at once.
                 if msg.kind == Kind::Store && next.line(self.slot(msg)).asked == Some(msg.from) {
                     next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
                 }
@@ -108,16 +108,16 @@ impl Check {
         true
     }
 
-    /// Whether a message that arrives, or an order, goes to the end of its row: if it stalls, and if others wait there before it. A probe is tried
-    /// before it waits, except at first-level caches.
+    /// Whether a message that arrives, or an order, has to wait in its queue: because it stalls, or because others
+    /// wait there before it. A probe is tried even behind others, except at first-level caches.
     fn waits(&self, world: &World, action: &Move) -> bool {
         match action {
-            // An answer to an atomic access that must wait holds up no other answer.
+            // A stalled answer to an atomic access does not block other answers.
             Move::Deliver(msg) if msg.kind == Kind::Modified => {
                 matches!(self.network, Network::Ordered { .. }) && self.stalls(world, msg)
             }
             _ if self.network != Network::Rows => false,
-            // A core's access that its line is brought for stands in no row.
+            // A core's access that waits for its line to be fetched is in no queue.
             Move::Deliver(msg) if msg.from.0 >= CORES => false,
             Move::Deliver(msg) if msg.lane() != Lane::Reply => {
                 let is_first_level = self.system.members[msg.to.0 as usize].core.is_some();
@@ -132,13 +132,13 @@ impl Check {
         }
     }
 
-    /// Whether a message only has its line brought now, and is to be shown to it again.
+    /// Whether a message only starts a fetch of its line now, and is delivered to it again.
     fn is_kept(&self, world: &World, msg: &Msg<BYTES>) -> bool {
         let table = &self.system.tables[self.table_of(msg)];
         matches!(msg.kind, Kind::Modify | Kind::Load) && self.cell(world, msg).is_some_and(|cell| table.brings(cell))
     }
 
-    /// Shows a message to its member; `false` if it stalls or its answers have no room.
+    /// Delivers a message to its member; returns `false` if it stalls or its answers have no room.
     fn take(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
         let Receiver { table, controller, place } = self.receiver(msg);
         let state = world.line_mut(self.slot(msg));
@@ -157,7 +157,8 @@ impl Check {
         }
     }
 
-    /// After a step: a controller may have one time for all of its lines, and what was written has its place in logical time.
+    /// Updates logical time after a step: copies a controller's time to all of its lines, and records writes with
+    /// their times.
     fn keep_time(&self, world: &mut World, msg: &Msg<BYTES>, sends: &[Msg<BYTES>]) {
         let (member, line) = (msg.to.0 as usize, self.line_of(msg.line));
         if self.system.members[member].controller.keeps_time() {
@@ -165,7 +166,7 @@ impl Check {
             let unknown = |line: &Line<BYTES>| line.state == self.system.members[member].initial.state;
             let of_member = world.lines.iter().skip(member).step_by(self.members());
             let written = of_member.filter(|line| unknown(line)).map(|line| line.stamps.wts).max().unwrap_or(0);
-            // All lines start anew, one after the other.
+            // All lines restart, one after the other.
             let written = if msg.kind == Kind::Reset { 0 } else { written };
             for line in world.lines.iter_mut().skip(member).step_by(self.members()) {
                 line.stamps.cts = now;
@@ -178,7 +179,7 @@ impl Check {
             world.restart_versions();
             world.times.fill(FIRST);
         }
-        // A home says how late it is, at least for every line that it has given out.
+        // A home knows the latest time of every line that it has given out.
         if let Some((_, orders)) = &self.system.members[member].orders
             && orders.table.name == orders::orders_home::TABLE.name
         {
@@ -186,7 +187,7 @@ impl Check {
             let known = &mut world.whole[member].stamps.cts;
             *known = latest.max(*known);
         }
-        // Whoever gives a write its time does so at once.
+        // The controller that gives a write its time answers it in the same step.
         let answers = |send: &&Msg<BYTES>| match msg.kind {
             Kind::Write => send.kind == Kind::Ack,
             Kind::Modify => send.kind == Kind::Modified,
@@ -207,7 +208,7 @@ impl Check {
         }
     }
 
-    /// Puts a message on the network, or gives it to the core or the driver at once. `false` if there is no room.
+    /// Sends a message over the network, or directly to a core or the driver. Returns `false` if there is no room.
     fn send(&self, world: &mut World, msg: Msg<BYTES>) -> bool {
         if msg.line == WHOLE && msg.to.0 >= CORES {
             let core = (msg.to.0 - CORES) as usize;
@@ -226,7 +227,7 @@ impl Check {
             return true;
         }
         if msg.from == msg.to && msg.lane() == Lane::Reply {
-            // The line has been brought.
+            // The answer to the controller's own request: the line has been fetched.
             return true;
         }
         if msg.to == DRIVER {
@@ -252,7 +253,7 @@ impl Check {
         } else {
             let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
             let full = |depth| world.network.iter().filter(|other| channel(other) == channel(&msg)).count() >= depth;
-            // What nobody answers could be sent any number of times.
+            // Probes that need no answer could otherwise be sent any number of times.
             let held_up = match self.network {
                 Network::Ordered { depth } => full(depth),
                 Network::Unordered | Network::Rows => msg.lane() == Lane::Coherence && world.network.contains(&msg),
@@ -265,11 +266,11 @@ impl Check {
         true
     }
 
-    /// A controller has each of its lines told what its order is about; or a line has answered that.
+    /// Passes an order of a controller to each of its lines, or counts the answer of a line.
     fn sweep(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
         let number = msg.to.0 as usize;
         if msg.line == WHOLE && msg.kind == Kind::Evict {
-            // Lines that are given up don't answer: it is over when none is left.
+            // Lines that are given up do not answer: the sweep is complete when none is left.
             world.network.push(Msg::new(msg.to, msg.to, Kind::Done, WHOLE, Block::EMPTY));
             return true;
         }
@@ -286,14 +287,15 @@ impl Check {
         world.sweeping[number] > 0 || self.take(world, &Msg::new(msg.to, msg.to, Kind::Done, WHOLE, Block::EMPTY))
     }
 
-    /// An answer brings the time at which it took place.
+    /// Raises a core's clock to the time at which its access took place.
     fn raise(&self, world: &mut World, core: usize, msg: &Msg<BYTES>) {
         if let Some(time) = world.times.get_mut(core) {
             *time = msg.stamps.cts.max(*time);
         }
     }
 
-    /// The core whose atomic access is answered: the one told, or that of a first-level cache that tells itself.
+    /// The core whose atomic access is answered: the receiver, or the core of a first-level cache that answers
+    /// itself.
     fn modifier(&self, msg: &Msg<BYTES>) -> Option<usize> {
         match msg.to.0.checked_sub(CORES) {
             Some(core) => Some(core.into()),
@@ -322,7 +324,8 @@ impl Check {
         self.raise(world, core, msg);
         world.loading[line * self.system.cores + core] = false;
         for byte in 0..BYTES {
-            // Where a cache's time goes on by other lines, a lease may be over when it comes: the read took place at its end.
+            // With several lines, a cache's time advances by other lines, and a lease may have ended on arrival: the
+            // read then took place at its end.
             let leased = self.system.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Caches);
             let end = if leased && self.system.lines > 1 { msg.stamps.rts } else { Stamp::MAX };
             let (time, number) = (msg.stamps.cts.min(end), line * BYTES + byte);
@@ -366,7 +369,7 @@ impl Check {
         world.rounds += u8::from(world.stage == 0);
     }
 
-    /// Everybody starts logical time anew; requests that wait forget the times that they carry.
+    /// Restarts logical time everywhere; waiting messages drop their timestamps.
     fn restart(&self, world: &mut World) {
         for msg in world.network.iter_mut().chain(&mut world.waiting) {
             msg.stamps = Stamps::ZERO;
@@ -386,7 +389,7 @@ impl Check {
                 }
             }
         }
-        // So do orders that are being carried out, and what a home has given out does not count any more.
+        // Orders in progress drop their times too, and a home's record of the latest time is reset.
         world.whole.iter_mut().for_each(|whole| whole.stamps = Stamps::ZERO);
         if world.latest() > FIRST && world.trouble.is_none() {
             world.trouble = Some(Trouble::Impossible("logical time did not start anew everywhere".to_owned()));

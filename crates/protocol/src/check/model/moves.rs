@@ -1,4 +1,4 @@
-//! What may happen in a world: what cores ask, what members do of their own accord, what arrives, and what the stages are about.
+//! The moves of a world: requests of cores, spontaneous actions of members, arrivals of messages, and the stages.
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use mem::Scope;
 use smallvec::SmallVec;
 
 impl Check {
-    /// Everything that may happen.
+    /// All moves that may be possible.
     pub(super) fn moves(&self, world: &World, moves: &mut Vec<Move>) {
         if world.trouble.is_some() {
             return;
@@ -40,7 +40,7 @@ impl Check {
         }
     }
 
-    /// What cores may ask in this world.
+    /// The requests that cores may send in this world.
     pub(super) fn requests(&self, world: &World) -> SmallVec<[Msg<BYTES>; 16]> {
         let stage = &self.system.stages[world.stage];
         let Some(cores) = stage.cores() else { return SmallVec::new() };
@@ -60,7 +60,7 @@ impl Check {
                 if !member.uses[line] {
                     continue;
                 }
-                // A load that its line is being brought for comes before all others of its core.
+                // A load whose line is being fetched for it comes before all other accesses of its core.
                 let claims =
                     |msg: &Msg<BYTES>| msg.from == from && msg.kind == Kind::Load && self.line_of(msg.line) == line;
                 if world.network.iter().any(claims) {
@@ -83,14 +83,15 @@ impl Check {
                 }
                 let modifying = world.modifying.get(line * self.system.cores + core).is_none_or(|value| *value > 0);
                 if self.system.coherent {
-                    // A store reads, too; where cores make atomic accesses, the lines brought for them stand for stores.
+                    // Stores also read. With atomic accesses, the fetches for them take the place of stores.
                     let kind = if self.system.modifies { Kind::Modify } else { Kind::Store };
                     let write = ask(kind, line, Block::one(STORED, oracle::waiting(core)));
                     let idle = !self.system.modifies || !modifying;
                     requests.extend(self.cell(world, &write).filter(|_| idle).map(|_| write));
                 } else if !self.system.coherent && world.stores < self.values {
                     let write = |kind, byte| ask(kind, line, Block::one(byte, world.stores + 1));
-                    // What a core writes while it modifies the same byte would come before or after it.
+                    // A core does not store to a byte that its pending atomic access modifies: their order would be
+                    // open.
                     let bytes = if self.system.modifies && modifying { STORED + 1 } else { 0 }..BYTES;
                     let stores = bytes.map(|byte| write(Kind::Store, byte));
                     let modify = Some(write(Kind::Modify, STORED)).filter(|_| !modifying);
@@ -101,14 +102,14 @@ impl Check {
         requests
     }
 
-    /// Whether an access that its line has been brought for, or an atomic one, would be performed now.
+    /// Whether an atomic access, or an access whose line was fetched for it, would be performed now.
     fn performs(&self, world: &World, msg: &Msg<BYTES>) -> bool {
         let table = &self.system.tables[self.table_of(msg)];
         let done = |cell: &Cell| matches!(cell, Cell::Go(..)) && !table.brings(cell);
         (msg.kind == Kind::Modify || msg.from.0 >= CORES) && self.cell(world, msg).is_some_and(done)
     }
 
-    /// Whether a message waits until its line has been brought: its member has told itself to.
+    /// Whether a message waits for a fetch of its line that its member has started.
     fn is_being_brought(&self, world: &World, msg: &Msg<BYTES>) -> bool {
         let brings = |other: &Msg<BYTES>| {
             other.from == other.to && other.to == msg.to && other.line == msg.line && other.lane() == Lane::Request
@@ -116,7 +117,7 @@ impl Check {
         (msg.kind == Kind::Modify || msg.from.0 >= CORES) && world.network.iter().chain(&world.waiting).any(brings)
     }
 
-    /// Cores that wait for nothing. A clock that goes on while its core waits would show nothing that it does not show afterwards.
+    /// Cores without a pending request. Ticks of a waiting core's clock would show nothing that later ticks do not.
     fn idle(&self, world: &World) -> impl Iterator<Item = usize> {
         let members = self.system.members.iter().enumerate();
         members.filter_map(move |(number, member)| {
@@ -125,14 +126,14 @@ impl Check {
         })
     }
 
-    /// An order that a core gives its first-level cache.
+    /// An order of a core to its first-level cache.
     fn order(&self, core: usize, kind: Kind, scope: Scope) -> Msg<BYTES> {
         let l1 = self.system.members.iter().position(|member| member.core == Some(core));
         let l1 = Node(l1.expect("each core has a first-level cache") as u16);
         Msg { scope, ..Msg::new(Node(CORES + core as u16), l1, kind, WHOLE, Block::EMPTY) }
     }
 
-    /// What the system may do of its own accord.
+    /// What may happen to members spontaneously.
     pub(super) fn whims<'a>(&'a self, world: &'a World) -> impl Iterator<Item = Msg<BYTES>> {
         let member = |member| [(Node(member as u16), Kind::Evict), (Node(member as u16), Kind::Drain)];
         let everybody = (0..self.members()).flat_map(member);
@@ -153,14 +154,14 @@ impl Check {
         })
     }
 
-    /// What brings the system nearer to rest: messages arrive, members are told what their stage is about, and only then are
-    /// refused requests tried again.
+    /// The moves that bring the system nearer to rest: arrivals of messages, messages of the stages and, last,
+    /// retries of refused requests.
     fn progress(&self, world: &World, moves: &mut Vec<Move>) {
         let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
         let from = moves.len();
         for (place, msg) in world.network.iter().enumerate() {
             let earlier = &world.network[..place];
-            // An order for all lines does not overtake what its sender has told the receiver before.
+            // An order for all lines does not overtake earlier messages of its sender to the receiver.
             let behind = |other: &Msg<BYTES>| other.line != WHOLE && channel(other) == channel(msg);
             let waits = match self.network {
                 Network::Unordered | Network::Rows if msg.line == WHOLE => world.network.iter().any(behind),
@@ -172,7 +173,7 @@ impl Check {
                 continue;
             }
             moves.push(Move::Deliver(*msg));
-            // An access that a line has been brought for comes before all that would take the line away again.
+            // An access whose line was fetched for it comes before all messages that would take the line away.
             if self.performs(world, msg) {
                 let last = moves.len() - 1;
                 moves.swap(from, last);
@@ -238,8 +239,8 @@ impl Check {
         }
     }
 
-    /// What the driver asks. A fence brings a cache over memory the latest time of any cache, another the time of the one
-    /// below it: no cache may be ahead of that.
+    /// A message of the driver. If acquires carry a time, a cache right above memory gets the latest time of any
+    /// cache, and any other cache the time of the cache below it, which it must not pass.
     fn tell(&self, world: &World, to: Node, kind: Kind, line: usize) -> Msg<BYTES> {
         let mut msg = self.ask(DRIVER, to, kind, line, Block::EMPTY);
         if kind == Kind::Invalidate && self.tells_time() {
@@ -253,7 +254,7 @@ impl Check {
         msg
     }
 
-    /// An acquire brings caches the latest time.
+    /// Whether an acquire brings caches the latest time.
     fn tells_time(&self) -> bool {
         self.system.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Caches && horizon.told)
     }

@@ -1,4 +1,5 @@
-//! What must hold in every world. That whatever is under way gets on, and comes to rest, is the search's to see.
+//! The properties that must hold in every world. The search itself checks for progress and that the system can come
+//! to rest.
 
 use super::{
     super::{
@@ -11,7 +12,7 @@ use super::{
 use crate::{Access, Block, Cell, Controller, Kind, Lane, Line, Msg, Node, WHOLE};
 use smallvec::SmallVec;
 
-/// All of them.
+/// All properties.
 pub(super) static ALL: &[Invariant<Check>] = &[
     Invariant {
         name: "no impossible cell",
@@ -44,11 +45,11 @@ pub(super) static ALL: &[Invariant<Check>] = &[
                 || world.lines.iter().enumerate().all(|(place, line)| {
                     let ask =
                         |kind| check.ask(DRIVER, Node((place % members) as u16), kind, place / members, Block::EMPTY);
-                    // Where logical time has run over, whatever state a line is in, its home waits.
+                    // A home whose timestamps have overflowed stalls in every state, also at rest.
                     let table = &check.system.tables[check.system.members[place % members].table];
                     let stalls =
                         |kind| matches!(check.cell(world, &ask(kind)), Some(Cell::Stall)) && !table.at_rest(line.state);
-                    // What is held while a lease is renewed, or a write is given its time, is not to be read.
+                    // A copy whose lease is being renewed, or whose write has no time yet, must not be read.
                     let locked = check.system.has_core_clocks() && line.is_asked();
                     let whole = line.data.is_full() && !line.is_partial() && !locked;
                     !whole || !stalls(Kind::Load) && !stalls(Kind::Read)
@@ -92,7 +93,7 @@ pub(super) static ALL: &[Invariant<Check>] = &[
 ];
 
 impl Check {
-    /// Whoever may write has the line for itself, among the caches that cores work on.
+    /// If a first-level cache may write a line, no other first-level cache may access it.
     fn has_single_writer(&self, row: &[Line<BYTES>]) -> bool {
         let first_level = self.system.members.iter().zip(row).filter(|(member, _)| member.core.is_some());
         let accesses = first_level.map(|(member, line)| member.controller.access(line));
@@ -104,7 +105,7 @@ impl Check {
         writers == 0 || (writers == 1 && readers == 0)
     }
 
-    /// Nobody can do more than those below it know of.
+    /// No cache may do more to a line than the directory below it has granted.
     fn directories_agree(&self, line: usize, lines: &[Line<BYTES>]) -> bool {
         let row = &lines[line * self.members()..(line + 1) * self.members()];
         self.system.members.iter().zip(row).enumerate().all(|(number, (member, held))| {
@@ -123,7 +124,7 @@ impl Check {
         })
     }
 
-    /// The records of orders and of markers are what their states say.
+    /// The records of orders and markers match their states.
     fn orders_fit(&self, world: &World) -> bool {
         let marking = world.marking.chunks(self.members());
         let whole = world.whole.iter().zip(&self.system.members);
@@ -133,7 +134,7 @@ impl Check {
             })
     }
 
-    /// Where the bytes of a block are apart from its record, in a store that obeys it, they are what it says.
+    /// If a block's bytes are in a separate store, they match the block's record.
     fn stores_fit(&self, world: &World) -> bool {
         let members = self.members();
         let stored = self.system.members.iter().skip(1).map(|store| store.controller.is_prompt());

@@ -1,9 +1,11 @@
-//! A write-through second-level cache: writes go on to memory at once and stay in a line only if it is there already.
+//! A write-through second-level cache: writes go to memory at once, and update the line here only if it is held.
 //!
-//! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory. A write to bytes that are
-//! in flight must not overtake them. It waits if the line is here; otherwise it is kept back (`IP`), with all that is written to the line after it, and goes
-//! as one write when what is in flight has landed. Atomic accesses are performed here, once the line is here and nothing of it is in flight; where several
-//! such caches share memory, they are passed on to it once nothing of the line is held or in flight here.
+//! It acknowledges a write to the cache above when it accepts the write, and a flush only when all writes have
+//! reached memory. A write to bytes in flight must not overtake them. If the line is held, the write stalls.
+//! Otherwise it is kept here (`IP`) with all later writes to the line, and they are sent as one write when the bytes
+//! in flight have been acknowledged. If this cache is alone above its memory, atomic accesses are performed here once
+//! the line is held and none of it is in flight. If several such caches share a memory, atomic accesses are passed to
+//! it once the line is neither held nor in flight here.
 
 use crate::roles::Atomics;
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};

@@ -1,16 +1,19 @@
 //! HALCONE's first- and second-level caches: write-through, a lease for each line, one time for the whole cache.
 //!
-//! `R` waits for the answer to a read, `L` is locked until the answer to a write has come. Both answers bring the whole line:
-//! what the cache held when the write went out may lack bytes that others wrote to it since. A locked first-level cache lets stores wait, so of each at most one
-//! write to a line is under way; nothing orders those of several, so a second-level cache passes them on without waiting for each other's answers. Atomic accesses are passed on to memory, and what was fetched meanwhile
-//! goes when their answers come. These do not raise a cache's time: who polls a word would end every lease with each look.
+//! `R` waits for the answer to a read; `L` is locked until the answer to a write has come. Both answers bring the
+//! whole line, because the cached copy may lack bytes that other nodes have written since. A locked first-level cache
+//! stalls further stores, so each has at most one write to a line in flight. Writes of several first-level caches are
+//! not ordered, so a second-level cache passes them on without waiting for each other's answers. Atomic accesses are
+//! passed to memory; a copy fetched since is dropped when their answers come. These answers do not raise a cache's
+//! time: otherwise each poll of a word would end all leases.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
 use mem::Scope;
 
 protocol! {
- /// Algorithms 1 and 4. `Dead`: no line, or its lease has ended, or what is held here is too near for the load's scope. An acquire
- /// that brings a time raises the cache's (`Acquire`); one that brings none has it forget the line (`Forget`).
+ /// Algorithms 1 and 4. `Dead`: the line is not held, or its lease has ended, or the load's scope is wider than this
+ /// cache. An acquire with a time raises the cache's time (`Acquire`); one without a time invalidates the line
+ /// (`Forget`).
  halcone_l1 actions(Ask Fetch Through Fill Stamp Answer Stored Hit Drop Raise Restart Done Pass Told)
  on( LoadLive   LoadDead            Store                 Evict     Acquire         Forget         Flush     Reset                  Data                    Written                )
  I { x          [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                      }
@@ -25,7 +28,7 @@ protocol! {
 }
 
 protocol! {
- /// Algorithms 2 and 5. `More`: other writes to the line are under way.
+ /// Algorithms 2 and 5. `More`: other writes to the line are in flight.
  halcone_l2 actions(Ask Fetch Through Fill Stamp Along Answer AnswerWrite Reply Drop Raise Restart Done Pass HandUp)
  on( ReadLive    ReadDead            Write             Evict     Acquire         Forget         Flush     Reset                  Data                    WrittenMore             Written                            )
  I { x           [R Ask Fetch]       [L Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                       x                                  }
@@ -43,31 +46,31 @@ fn is_live<const N: usize>(line: &Line<N>) -> bool {
     !line.is_empty() && line.stamps.is_live()
 }
 
-/// The line's lease is the answer's; the present is no earlier than the line's writing.
+/// Takes the lease from the answer, and advances the cache's time at least to the time of writing.
 fn stamp<const N: usize>(work: &mut Work<'_, N>) {
     let Stamps { wts, rts, .. } = work.msg.stamps;
     let now = work.line.stamps.cts.max(wts);
     work.line.stamps = Stamps { wts, rts: rts.max(wts.saturating_add(1)), cts: now };
 }
 
-/// Forgets the bytes and their lease.
+/// Drops the bytes and their lease.
 fn drop_line<const N: usize>(work: &mut Work<'_, N>) {
     common::drop_data(work);
     work.line.stamps = Stamps::now(work.line.stamps.cts);
 }
 
-/// The present is at least what the message says.
+/// Raises the cache's time to that of the message.
 fn raise<const N: usize>(work: &mut Work<'_, N>) {
     work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
 }
 
-/// A cache does not tell the caches above what time it is. The line may have been written before its lease's end only as far as they
-/// know: `wts + 1`, up to which they may read at any rate, must not lie beyond what memory granted, though it is later here.
+/// The timestamps for a cache above: the lease, without this cache's own time. The receiver may read up to `wts + 1`
+/// in any case (see [`stamp`]), so `wts` is limited to `rts - 1`.
 fn lease(Stamps { wts, rts, .. }: Stamps) -> Stamps {
     Stamps { wts: wts.min(rts.saturating_sub(1)), rts, cts: 0 }
 }
 
-/// The answer to a write, with the whole line and its lease, goes to the first-level cache whose write it was.
+/// Sends the answer to a write, with the whole line and its lease, to the first-level cache that wrote.
 fn answer_write<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
     let to = work.msg.of.ok_or("has nobody to answer")?;
     work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer to a write")?;
@@ -88,7 +91,7 @@ fn answer<const N: usize>(
     Ok(())
 }
 
-/// A lease that has ended has ended for good.
+/// A lease that has ended does not matter any more.
 fn essence<const N: usize>(line: &Line<N>) -> Line<N> {
     let stamps = if line.stamps.is_live() { line.stamps } else { Stamps::now(line.stamps.cts) };
     Line { stamps, ..*line }
@@ -141,7 +144,7 @@ impl<const N: usize> Controller<N> for HalconeL1 {
     }
 
     fn essence(&self, line: &Line<N>) -> Line<N> {
-        // Nobody above asks when a line was written.
+        // The requester does not use the time of writing.
         let line = essence(line);
         Line { stamps: Stamps { wts: 0, ..line.stamps }, ..line }
     }

@@ -1,17 +1,17 @@
-//! Fig. 5 step by step, with every time that the paper states.
+//! `[halcone Fig. 5]` step by step, with every time that the paper states.
 #![cfg(test)]
 
 use super::{HalconeL1, HalconeL2, Tsu, halcone_l1, halcone_l2, tsu};
 use crate::{Block, Controller, Kind, Line, Log, Msg, Node, Place, Stamp, Stamps, Step, step};
 use mem::LineAddr;
 
-/// Two compute units with a first-level cache each, two second-level caches, and memory. Whatever is sent arrives at once.
+/// Two compute units with a first-level cache each, two second-level caches, and memory. Messages arrive at once.
 struct Machine {
     /// By node, then by location.
     lines: Vec<[Line<2>; 2]>,
     /// By compute unit: its second-level cache.
     l2_of: [Node; 2],
-    /// What the last access brought about.
+    /// The messages of the last access.
     sent: Vec<Msg<2>>,
 }
 
@@ -30,7 +30,7 @@ impl Machine {
         Self { lines: vec![[l1; 2], [l1; 2], [l2; 2], [l2; 2], [memory; 2]], l2_of, sent: Vec::new() }
     }
 
-    /// Lets a compute unit access a location, to the end. A read returns its first byte.
+    /// Performs an access of a compute unit to completion. A read returns the first byte.
     fn access(&mut self, unit: usize, kind: Kind, location: usize, data: Block<2>) -> Option<u8> {
         self.sent.clear();
         let address = LineAddr(64 * location as u64);
@@ -48,7 +48,7 @@ impl Machine {
             let Step::Sends(sends) = step(controller, controller.table(), place, line, &msg, &mut log).unwrap() else {
                 panic!("{msg} stalls at {:?}", msg.to);
             };
-            // One time for the whole cache.
+            // All lines of a cache share one time.
             if msg.to != MEMORY {
                 let now = line.stamps.cts;
                 self.lines[msg.to.0 as usize].iter_mut().for_each(|line| line.stamps.cts = now);
@@ -73,7 +73,7 @@ impl Machine {
         self.access(unit, Kind::Store, location, Block::one(0, value));
     }
 
-    /// The rts and wts that one sent another in the last access, as the figure writes them.
+    /// The rts and wts of the answer from one node to another in the last access, as the figure writes them.
     fn answer(&self, from: Node, to: Node) -> Option<(Stamp, Stamp)> {
         let answer = self.sent.iter().find(|msg| (msg.from, msg.to) == (from, to) && msg.stamps != Stamps::ZERO);
         answer.map(|msg| (msg.stamps.rts, msg.stamps.wts))
@@ -87,7 +87,7 @@ impl Machine {
         self.lines[node.0 as usize][0].stamps.cts
     }
 
-    /// I0-1 to I1-2, steps 1 to 26: the same in both halves of the figure but for whose second-level cache it is.
+    /// I0-1 to I1-2, steps 1 to 26: equal in both halves of the figure, except for the second-level caches.
     fn until_both_have_written(&mut self) {
         let [first, second] = self.l2_of;
         let (l1_0, l1_1) = (Node(0), Node(1));
@@ -108,7 +108,7 @@ impl Machine {
         assert_eq!((self.cts(second), self.cts(l1_1)), (11, 11), "step 26");
     }
 
-    /// I0-3, steps 27 to 29: the old value of X, in logical time before the write.
+    /// I0-3, steps 27 to 29: reads the old value of X, in logical time before the write.
     fn reads_the_old_value_while_its_lease_lasts(&mut self) {
         assert_eq!((self.cts(Node(0)), self.lines[0][X].stamps.rts), (8, 10), "step 28");
         assert_eq!(self.read(0, X), 0, "I0-3");
@@ -136,6 +136,6 @@ fn halcone_figure_5_b_between_gpus() {
     assert_eq!((held.cts, held.rts, held.wts), (11, 7, 0), "no longer a hit in L2");
     assert_eq!(machine.read(1, Y), 1, "I1-3: what GPU0 wrote");
     assert!(machine.asked(MEMORY));
-    // Not stated in the text: memts was 12, Y is read on a lease of 7, and was written at 8.
+    // Not stated in the text: memts was 12; Y is read on a lease of 7 and was written at 8.
     assert_eq!(machine.answer(MEMORY, Node(3)), Some((19, 8)));
 }

@@ -1,10 +1,14 @@
-//! Memory with HALCONE's time-stamp unit: `memts`, the end of the last lease, for each line that is out, and when the line was last written.
+//! Memory with HALCONE's time-stamp unit (TSU). For each line on lease it records the end of the last lease, `memts`,
+//! and the time of the last write.
 //!
-//! Algorithm 3 has `memts` alone, and a read is told the old one in place of the time of writing. A reader has to go on to that time, or it would read what is written in
-//! its future; then each cache that reads a line would be past all leases that others got before it, though nothing was written.
-//! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again) starts at the largest `memts`
-//! it ever forgot; it counts as written when the last of the forgotten lines was. Here a line's `rts` is its `memts`; its `cts`, and the `wts` of a line that is
-//! not known, are what has been forgotten.
+//! Algorithm 3 has `memts` alone, and answers a read with the old `memts` in place of the time of writing. A reader
+//! has to advance to the time of writing, or it would read a value from its future. With `memts` instead, each cache
+//! that reads a line would advance past all leases granted before, though nothing was written.
+//!
+//! The unit has records for a limited number of lines. A line whose record is dropped may still be on lease, so a
+//! line without a record starts at the largest `memts` ever dropped, and counts as written at the latest write time
+//! ever dropped. Here a line's `rts` is its `memts`; its `cts`, and the `wts` of a line without a record, are these
+//! dropped values.
 
 use crate::{
     Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol, roles::Parameters,
@@ -12,7 +16,8 @@ use crate::{
 use tsu::{Action, Event, State};
 
 protocol! {
- /// Algorithm 3. `Over`: the lease would end beyond the last time there is, so everybody has to start anew first.
+ /// Algorithm 3. `Over`: the lease would end after the last time that can be represented, so logical time has to
+ /// restart first.
  tsu actions(Enter Lease Reply Take Advance Ack Forget Restart Done Found)
  on(     Read                       Write                            ReadOver  WriteOver  Evict          Reset               )
  None  { [Known Enter Lease Reply]  [Known Enter Take Advance Ack]   z         z          x              [None Restart Done] }
@@ -22,17 +27,17 @@ protocol! {
  Known { [Known Advance Found Take]        }
 }
 
-/// The controller of table [`tsu`]. A write's lease lasts at least 2: else `wts + 1`, up to which a cache may read at any rate,
-/// would lie beyond it.
+/// The controller of table [`tsu`]. A write's lease must be at least 2: a cache may always read up to `wts + 1`,
+/// which would otherwise lie beyond the lease.
 pub struct Tsu {
     pub read_lease: Stamp,
     pub write_lease: Stamp,
-    /// The last time there is.
+    /// The last time that can be represented.
     pub last: Stamp,
 }
 
 impl Tsu {
-    /// 16-bit times and the leases of 5.1.
+    /// 16-bit times and the leases of `[halcone 5.1]`.
     pub const PAPER: Self =
         Self { read_lease: Parameters::READ_LEASE, write_lease: Parameters::WRITE_LEASE, last: u16::MAX as Stamp };
 
@@ -101,7 +106,7 @@ impl<const N: usize> Controller<N> for Tsu {
     }
 }
 
-/// Gives the line out with its lease, and says for whom it was asked.
+/// Sends the line with its lease, and the node on whose behalf it was requested.
 fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
     let lease = Stamps { cts: 0, ..work.line.stamps };
     let (me, msg) = (work.place.me, work.msg);

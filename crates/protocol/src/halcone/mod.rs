@@ -1,9 +1,9 @@
 //! HALCONE: coherence of many GPUs over one memory by logical time (`[halcone 3.2, algorithms 1-5]`).
 //!
-//! Nobody is told to forget a line. Memory gives it out on a lease of logical time, a write is given a time after every lease
-//! that was given out before, and a cache reads a line only until its own time has passed the lease's end. [`halcone_l1`] and [`halcone_l2`]
-//! each have a time of their own, `cts`; memory keeps the end of the last lease of each line in a time-stamp unit ([`tsu`]).
-//! What the text leaves open or gets wrong is in `docs/protocols.md`.
+//! No cache is told to invalidate a line. Memory grants a line on a lease of logical time, and a write gets a time
+//! after every lease granted before. A cache reads a line only until its own time has passed the end of the lease.
+//! [`halcone_l1`] and [`halcone_l2`] each have a time of their own, `cts`; memory keeps the end of the last lease of
+//! each line in a time-stamp unit ([`tsu`]). `docs/protocols.md` lists what the text leaves open or gets wrong.
 
 use crate::{
     Table, orders as tables,
@@ -22,7 +22,7 @@ pub use memory::{Tsu, tsu};
 pub use storage::storage;
 pub use systems::{atomics, atomics_later, banks, forget, gpus, one_gpu, one_gpu_atomics, overflow};
 
-/// Its controllers in a machine.
+/// The controllers in a machine.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(HalconeL1),
@@ -36,7 +36,7 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     })
 }
 
-/// The tables of their orders.
+/// The tables of orders.
 pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
     match role {
         Role::L1 => Some(&tables::orders_l1_raised::TABLE),

@@ -1,21 +1,22 @@
-//! What HALCONE's timestamps cost in bits (3.2.5, 3.2.6).
+//! The storage cost of HALCONE's timestamps (`[halcone 3.2.5]`, `[halcone 3.2.6]`).
 
 use crate::catalogue::Storage;
 use mem::Bytes;
 
-/// Bits of `rts`, of `wts` and of `memts`.
+/// Bits of each `rts`, `wts` and `memts`.
 const STAMP_BITS: u64 = 16;
-/// Bits of a cache's `cts`: it outlives the overflows of the others.
+/// Bits of a cache's `cts`, which survives the overflows of the other timestamps.
 const CTS_BITS: u64 = 64;
 
-/// The GPU of Table 2: 32 compute units with an L1 of 16 KB each, and 8 L2 banks of 256 KB; lines of 64 bytes.
+/// The GPU of `[halcone Table 2]`: 32 compute units with an L1 of 16 KB each, and 8 L2 banks of 256 KB; lines of 64
+/// bytes.
 const LINE: u64 = 64;
 const L1S: u64 = 32;
 const L1: u64 = 16 << 10;
 const L2S: u64 = 8;
 const L2: u64 = 256 << 10;
 
-/// For each GPU.
+/// The storage per GPU.
 pub fn storage() -> Vec<Storage> {
     let lines_in_l2 = L2S * L2 / LINE;
     let bytes = |bits: u64| Bytes(bits / 8);

@@ -1,7 +1,7 @@
 //! The small systems on which HALCONE is checked.
 //!
-//! Leases are as short as can be, so that they end within few accesses, and no core asks for anything once logical time has
-//! come to the horizon: time has no end otherwise, and neither would the search.
+//! Leases are as short as possible, so that they end within few accesses. No core sends a request once logical time
+//! has reached the horizon, which keeps the search finite.
 
 use super::{HalconeL1, HalconeL2, Tsu, halcone_l1, halcone_l2, tsu};
 use crate::{
@@ -14,10 +14,10 @@ use mem::Scope;
 
 static SHORT: Tsu = Tsu { read_lease: 1, write_lease: 2, last: Stamp::MAX };
 
-/// Times that run over after few accesses.
+/// Timestamps that overflow after few accesses.
 static OVER: Tsu = Tsu { last: 3, ..SHORT };
 
-/// A GPU for each cache, over one memory.
+/// One GPU per cache, over one memory.
 pub fn gpus(caches: usize, lines: usize) -> System {
     system(&vec![1; caches], lines)
 }
@@ -27,7 +27,7 @@ pub fn one_gpu(caches: usize, lines: usize) -> System {
     system(&[caches], lines)
 }
 
-/// Two GPUs at most, whose caches forget what they hold when a stretch of work is over, whatever time it is.
+/// At most two GPUs, whose caches invalidate their lines after each work stage, whatever the time.
 pub fn forget(caches: usize, lines: usize) -> System {
     let mut system = system(&vec![1; caches.min(2)], lines);
     system.horizon = system.horizon.map(|horizon| Horizon { told: false, ..horizon });
@@ -37,7 +37,7 @@ pub fn forget(caches: usize, lines: usize) -> System {
     system
 }
 
-/// Two GPUs at most, whose logical time runs over and starts anew, as often as need be.
+/// At most two GPUs, whose logical time overflows and restarts any number of times.
 pub fn overflow(caches: usize, lines: usize) -> System {
     let mut system = system(&vec![1; caches.min(2)], lines);
     system.members.last_mut().expect("memory is there").controller = &OVER;
@@ -45,23 +45,24 @@ pub fn overflow(caches: usize, lines: usize) -> System {
     system
 }
 
-/// Two GPUs at most, which also make atomic accesses.
+/// At most two GPUs, with atomic accesses.
 pub fn atomics(caches: usize, lines: usize) -> System {
     gpus(caches.min(2), lines).with_atomics()
 }
 
-/// The same with much more time, for walks: what a cache has fetched before an answer comes can be read afterwards.
+/// This system with atomic accesses and a far horizon, for walks: a line fetched before an answer comes can be read
+/// after it.
 pub fn atomics_later(system: System) -> System {
     System { horizon: system.horizon.map(|horizon| Horizon { end: 24, ..horizon }), ..system.with_atomics() }
 }
 
-/// The same of one GPU with two first-level caches at most.
+/// Variant of [`atomics`] for one GPU with at most two first-level caches.
 pub fn one_gpu_atomics(caches: usize, lines: usize) -> System {
     one_gpu(caches.min(2), lines).with_atomics()
 }
 
-/// A GPU for each entry, with so many first-level caches and a second-level cache. After a stretch of work its writes are
-/// awaited; then everybody's time is raised to the latest.
+/// A GPU for each entry of `gpus`, with that many first-level caches and a second-level cache. After a work stage its
+/// writes are awaited; then the time of all caches is raised to the latest.
 fn system(gpus: &[usize], lines: usize) -> System {
     let cores: usize = gpus.iter().sum();
     let home = node(cores + gpus.len());
@@ -123,7 +124,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
     .with_orders(orders_of)
 }
 
-/// The same with two banks: second-level caches and homes of their own for each line.
+/// The system with two banks: each line has second-level caches and a home of its own.
 pub fn banks(system: System) -> System {
     system.banked().with_orders(orders_of)
 }

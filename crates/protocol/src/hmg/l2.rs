@@ -1,16 +1,17 @@
-//! HMG's second-level cache: home of some lines, holder of copies of others.
+//! HMG's second-level cache: the home of some lines, and a holder of copies of others.
 //!
-//! The first rows are those of a home: a write-back cache over memory ([`crate::wb_l2`]) that notes who reads. The rows with an `A` are
-//! those of a cache away from the line's home: write-through ([`crate::wt_l2`]), where `AP` keeps back what is written over bytes that are in
-//! flight. `AD` waits for a copy that it was told to forget before it came: the answer is given to whoever waits, and not kept.
+//! The first rows are for a home: a write-back cache over memory ([`crate::wb_l2`]) that records which caches read.
+//! The rows with an `A` are for a cache away from the line's home: write-through ([`crate::wt_l2`]), where `AP`
+//! delays writes to bytes that are in flight. `AD` waits for a copy that was invalidated before it came: the answer
+//! is passed to the waiting requester and not kept.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Sharers, Stamps, Table, Work, common, protocol};
 use hmg_l2::{Action, Event, State};
 use mem::Scope;
 
 protocol! {
- /// `Away`: the line's home is elsewhere. `Past`: only the home may answer. `Over`: a byte that is in flight is written again. `Whole`: every byte is
- /// here.
+ /// `Away`: the line's home is another cache. `Past`: only the home may answer. `Over`: writes a byte that is in
+ /// flight. `Whole`: every byte is held.
  hmg_l2 actions(Ask Share Fetch Fill Answer Reply Take Merge Through Ack Tell WriteBack Clean Landed Hold Send Drop Done DoneAsked Bring Found TellAll Pass HandUp)
  on(  Read                  Write               ReadAway       ReadPast            WriteAway               WriteOver      )
  I  { [F Ask Share Fetch]   [P Take Ack]        [AF Ask Fetch] [AF Ask Fetch]      [AW Through Ack]        x              }
@@ -62,28 +63,30 @@ protocol! {
  AP { x          x                       z              z               }
 }
 
-/// The controller of table [`hmg_l2`]. Its roster ([`Place::above`]) holds the second-level caches of all GPUs, itself included.
+/// The controller of table [`hmg_l2`]. Its roster ([`Place::above`]) holds the second-level caches of all GPUs,
+/// itself included.
 pub struct HmgL2;
 
 impl HmgL2 {
-    /// Only a home has memory below it.
+    /// Whether this cache is the line's home: only a home has memory below it.
     fn is_home(&self, place: Place<'_>) -> bool {
         !place.above.contains(place.below)
     }
 
-    /// The set with the sender, if it is another second-level cache.
+    /// The set with only the sender; empty if the sender is not another second-level cache.
     fn sender<const N: usize>(&self, work: &Work<'_, N>) -> Sharers {
         let from = work.msg.from;
         if work.place.above.contains(from) && from != work.place.me { work.place.sharer(from) } else { Sharers::NONE }
     }
 
-    /// Has everybody forget the line who may hold it, other than the one who has just written it.
+    /// Invalidates the copies of all holders except the one that has just written.
     fn tell<const N: usize>(&self, work: &mut Work<'_, N>) {
         let sender = self.sender(work);
         self.tell_but(work, sender);
     }
 
-    /// Has everybody forget the line who may hold it, but for these. Who modifies has no copy with what it wrote.
+    /// Invalidates the copies of all holders except `others`. The sender of an atomic access is no exception: its
+    /// copy lacks the new value.
     fn tell_but<const N: usize>(&self, work: &mut Work<'_, N>, others: Sharers) {
         let sharers = work.line.sharers;
         for number in sharers.without(others).numbers() {

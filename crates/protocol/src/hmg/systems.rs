@@ -11,7 +11,7 @@ use crate::{
 };
 use mem::Scope;
 
-/// A GPU for each cache, synchronised by releases and acquires of the system.
+/// One GPU per cache, synchronised by releases of system scope and acquires of device scope.
 pub fn gpus(caches: usize, lines: usize) -> System {
     let mut system = system(&vec![1; caches], lines);
     system.stages = vec![
@@ -26,11 +26,11 @@ pub fn gpus(caches: usize, lines: usize) -> System {
     })
 }
 
-/// Two GPUs at most, whose caches are flushed and invalidated at any time.
+/// At most two GPUs, whose caches may be flushed and invalidated at any time.
 pub fn fences(caches: usize, lines: usize) -> System {
     let mut system = gpus(caches.min(2), lines);
-    // Memory may have been changed by others: then everything is forgotten. A home may have flushed before another GPU's write arrived
-    // there, so all flush twice.
+    // Acquires of system scope: memory may have changed, so all caches invalidate their lines. A home may have
+    // flushed before another GPU's write arrived there, so all flush twice.
     let all = |kind| order(kind, Scope::System, 0..system.cores);
     system.stages = vec![system.stages[0].clone(), all(Kind::Flush), all(Kind::Flush), all(Kind::Invalidate)];
     let caches = (0..system.members.len() - 1).map(node);
@@ -38,7 +38,7 @@ pub fn fences(caches: usize, lines: usize) -> System {
     system
 }
 
-/// One GPU with all caches, away from the lines' home; releases and acquires of the device are enough.
+/// One GPU with all caches, away from the lines' home; releases and acquires of device scope suffice.
 pub fn one_gpu(caches: usize, lines: usize) -> System {
     let mut system = system(&[0, caches], lines);
     system.stages = vec![
@@ -49,7 +49,8 @@ pub fn one_gpu(caches: usize, lines: usize) -> System {
     system.with_orders(told)
 }
 
-/// A GPU for each entry, with so many first-level caches and a second-level cache; line n is at home in GPU n modulo their number.
+/// A GPU for each entry of `gpus`, with that many first-level caches and a second-level cache; the home of line n is
+/// GPU n modulo their number.
 fn system(gpus: &[usize], lines: usize) -> System {
     let cores: usize = gpus.iter().sum();
     let l2 = |gpu: usize| node(cores + gpu);
@@ -78,7 +79,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
     }
     let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
     members.push(Member { initial, ..member("memory".to_owned(), &Memory, 2, vec![memory; lines]) });
-    // GPUs without a home change places, or the first-level caches of the only GPU with cores.
+    // GPUs that are no home of a line are interchangeable, or the first-level caches of the only GPU with cores.
     let equals = match gpus {
         [0, _] => (0..cores).map(|core| vec![node(core)]).collect(),
         _ => (lines..gpus.len()).map(|gpu| vec![node(gpu), l2(gpu)]).collect(),

@@ -45,7 +45,7 @@ fn a_level_is_on_the_circle_of_those_above_and_below_it() {
                 to: vec![(vec![L2], scope.sender(to_l2)), (vec![HOST], scope.sender(to_host))],
             };
             let spec = LevelSpec {
-                directory: Arc::new(Smd { lines: 4 }),
+                directory: Arc::new(Smd { lines: 4, releases_home: true }),
                 store: Arc::new(Store),
                 me: LEVEL,
                 below: HOST,

@@ -34,6 +34,8 @@ pub struct DispatcherSpec {
     /// Number of kernels that can run concurrently.
     pub kernels: usize,
     pub placement: Placement,
+    /// How many workgroups that follow each other a GPU of several that run a kernel together gets at a time.
+    pub deal: u64,
 }
 
 /// Which compute unit a workgroup goes to.
@@ -206,8 +208,11 @@ impl Dispatcher {
     async fn deal(&self, running: &Arc<Running>, (own, gpus): (u64, u64), cx: &Context) -> Result<(), String> {
         let (count, mut turn) = (self.commands.len(), 0);
         let (groups, grid) = (running.kernel().groups(), running.grid());
-        cx.expect(groups.saturating_sub(own).div_ceil(gpus));
-        for index in (own..groups).step_by(gpus as usize) {
+        let deal = self.spec.deal;
+        let firsts = (own * deal..groups).step_by((gpus * deal) as usize);
+        let indices = firsts.flat_map(|first| first..(first + deal).min(groups));
+        cx.expect(indices.clone().count() as u64);
+        for index in indices {
             let needs = Needs::of(running.kernel(), running.kernel().group_id(index));
             if !self.units.borrow()[0].books.could_ever(&needs) {
                 let name = running.kernel().name();

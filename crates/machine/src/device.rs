@@ -52,6 +52,7 @@ struct DispatcherFile {
     invalidate: bool,
     kernels: Positive<64>,
     placement: OneOf<Placement>,
+    deal: Option<Positive<65536>>,
 }
 
 #[derive(Deserialize)]
@@ -143,6 +144,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
             invalidate: dispatcher.invalidate,
             kernels: dispatcher.kernels.count(),
             placement: dispatcher.placement.0,
+            deal: dispatcher.deal.map_or(1, |deal| deal.count() as u64),
         },
         compute_unit,
         l1v,

@@ -201,9 +201,7 @@ impl Conductor {
                 // A home may have flushed before a write of another GPU arrived there.
                 self.order(Access::Flush, mem::Scope::System, 1).await;
             }
-            if let Some(observer) = &self.observer {
-                observer.tell(LineAddr(0), Seen::Synchronised);
-            }
+            self.observed(if self.boundary.keeps { Seen::Released } else { Seen::Synchronised });
             if self.boundary.stale_copies {
                 // By logical time each compute unit has to hear that memory has changed.
                 let first = if self.boundary.others_wrote == gpu::Forget::Everything { usize::MAX } else { 1 };
@@ -211,6 +209,17 @@ impl Conductor {
             }
             self.order(Access::Invalidate, mem::Scope::Device, usize::MAX).await;
             cx.progress();
+        }
+        if self.boundary.keeps {
+            // In the end memory has to have everything.
+            self.order(Access::Invalidate, mem::Scope::System, 1).await;
+            self.observed(Seen::Synchronised);
+        }
+    }
+
+    fn observed(&self, seen: Seen) {
+        if let Some(observer) = &self.observer {
+            observer.tell(LineAddr(0), seen);
         }
     }
 

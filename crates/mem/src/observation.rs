@@ -24,6 +24,8 @@ pub enum Seen {
     Landed(Block<LINE>),
     /// All written data has been written back, and no cache holds stale data: the start or end of a kernel.
     Synchronised,
+    /// The same, where memory need not have got it: who asks for what was written is given it by the one who wrote it.
+    Released,
 }
 
 /// A logical time, in protocols that order accesses by it. The times of caches overflow and are reset. The upper half

@@ -361,6 +361,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "two-gpus", rounds: 1, build: nmoesi::two_gpus },
             Setup { name: "claim-owned", rounds: 1, build: nmoesi::claim_owned },
             Setup { name: "final-flush-apart", rounds: 1, build: nmoesi::final_flush_apart },
+            Setup { name: "kept", rounds: 1, build: nmoesi::kept },
             Setup { name: "l2-claims", rounds: 1, build: nmoesi::l2_claims },
             Setup { name: "whole-stores", rounds: 0, build: nmoesi::whole_stores },
             Setup { name: "whole-through", rounds: 1, build: nmoesi::whole_through },

@@ -40,6 +40,8 @@ pub struct Parameters {
     pub lines: u16,
     /// Whether GPUs give blocks to each other, where memories are levels.
     pub peer_transfer: bool,
+    /// Whether what GPUs release must be in the host's memory then, where memories are levels: the host does not ask for it.
+    pub releases_home: bool,
     /// Bytes that a bit of a mask stands for, where memories are levels: 1, 2, 4 or 8.
     pub grain: u8,
     /// Whether there are several GPUs.
@@ -84,6 +86,7 @@ impl Default for Parameters {
             time_bits: 32,
             lines: 1,
             peer_transfer: false,
+            releases_home: true,
             grain: 1,
             peers: false,
             recalls: false,

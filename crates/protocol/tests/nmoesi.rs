@@ -1,10 +1,11 @@
 //! What the checker finds where a cell of NMOESI is made the obvious, hasty one; and systems too large for every run.
 
+use mem::LineAddr;
 use protocol::{
-    Cell, Lane, Row, Table,
+    Block, Cell, Controller, Kind, Lane, Line, Log, Msg, Node, Place, Roster, Row, Step, Table,
     catalogue::{Setup, find},
     check::{Check, Limits, Network, Report, Run, System, check, search as explore, walk},
-    nmoesi,
+    nmoesi, step,
 };
 use std::borrow::Cow;
 
@@ -106,4 +107,23 @@ fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
             assert_eq!(walk(&check, 500, seed), None, "{}, walk {seed}", setup.name);
         }
     }
+}
+
+/// A cache may want to be relieved of a clean line that it had to itself when another GPU asked for the block; by the time that it is heard the block may have bytes of
+/// other lines. These were forgotten: the block was taken for one that is only read.
+#[test]
+fn a_clean_line_that_comes_back_leaves_a_block_with_bytes_of_other_lines_as_it_was() {
+    const N: usize = 4;
+    let (cache, me, home) = (Node(0), Node(1), Node(3));
+    let smd: &dyn Controller<N> = &nmoesi::smd::Smd { lines: 2, releases_home: true };
+    let above = Roster::row(cache, 1);
+    let state = |name| smd.table().states.iter().position(|&state| state == name).expect("there is such a state") as u8;
+    let mut block: Line<N> = Line { in_flight: mem::Mask::byte(0), ..Line::new(state("N")) };
+    for kind in [Kind::WriteBack, Kind::Flushed] {
+        let msg = Msg::new(cache, me, kind, LineAddr(0), Block::EMPTY);
+        let place = Place { me, below: home, above: &above };
+        let done = step(smd, smd.table(), place, &mut block, &msg, &mut Log::new(smd.table(), 4));
+        assert!(matches!(done, Ok(Step::Sends(_))), "{kind:?}");
+    }
+    assert_eq!(block.state, state("N"));
 }

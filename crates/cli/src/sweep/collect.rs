@@ -30,11 +30,15 @@ pub fn table(
     columns: &(Vec<String>, Vec<String>),
 ) -> miette::Result<Collected> {
     let summaries = tasks.iter().filter(|(key, _)| store.run(key).join("run.json").is_file()).map(|(key, task)| {
-        let path = store.run(key).join("summary.json");
-        let unreadable = || format!("the result of '{task}' can't be read: {}", path.display());
-        let text = fs::read(&path).into_diagnostic().wrap_err_with(unreadable)?;
-        let summary: Value = serde_json::from_slice(&text).into_diagnostic().wrap_err_with(unreadable)?;
-        Ok((key, task, summary))
+        let read = |name: &str| -> miette::Result<Value> {
+            let path = store.run(key).join(name);
+            let unreadable = || format!("the result of '{task}' can't be read: {}", path.display());
+            let text = fs::read(&path).into_diagnostic().wrap_err_with(unreadable)?;
+            serde_json::from_slice(&text).into_diagnostic().wrap_err_with(unreadable)
+        };
+        // The run is called as its statistics call it.
+        let identity = read("run.json")?["identity"].as_str().unwrap_or_default().to_owned();
+        Ok((key, identity, task, read("summary.json")?))
     });
     let summaries = summaries.collect::<miette::Result<Vec<_>>>()?;
     // The causes of moved bytes that occur in any run.
@@ -42,18 +46,18 @@ pub fn table(
     let mut causes: Vec<String> = causes.flat_map(|moved| moved.keys().cloned()).collect();
     causes.sort();
     causes.dedup();
-    let mut heads: Vec<String> = ["run", "program", "system"].map(str::to_owned).into();
+    let mut heads: Vec<String> = ["run", "key", "program", "system"].map(str::to_owned).into();
     heads.extend(columns.0.iter().chain(&columns.1).cloned());
     heads.push("outcome".into());
     heads.extend(FIGURES.map(|(name, _)| name.to_owned()));
     heads.extend(causes.iter().map(|cause| format!("moved_{}", cause.replace(' ', "_"))));
-    let rows = summaries.iter().map(|(key, task, summary)| {
+    let rows = summaries.iter().map(|(key, identity, task, summary)| {
         let text = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Null) | None => String::new(),
             Some(other) => other.to_string(),
         };
-        let mut row = vec![(*key).clone(), task.program.clone(), task.system.clone()];
+        let mut row = vec![identity.clone(), (*key).clone(), task.program.clone(), task.system.clone()];
         row.extend(task.sets.iter().chain(&task.arguments).map(|(_, value)| value.clone()));
         row.push(text(summary.get("outcome")));
         row.extend(FIGURES.map(|(_, place)| text(summary.pointer(place))));
@@ -77,7 +81,7 @@ impl Collected {
         let unwritable = || format!("can't write to '{}'", folder.display());
         fs::create_dir_all(folder).into_diagnostic().wrap_err_with(unwritable)?;
         crate::files::write(&folder.join("runs.csv"), &self.csv()?)?;
-        let files: Vec<_> = self.rows.iter().map(|row| store.run(&row[0]).join("stats.parquet")).collect();
+        let files: Vec<_> = self.rows.iter().map(|row| store.run(&row[1]).join("stats.parquet")).collect();
         report::join_parquet(&files, &folder.join("stats.parquet")).into_diagnostic().wrap_err_with(unwritable)
     }
 }

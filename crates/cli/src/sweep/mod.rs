@@ -67,7 +67,7 @@ enum What {
         #[command(flatten)]
         how: How,
     },
-    /// Have everybody who works on the sweep stop
+    /// Stop all processes that work on the sweep
     Cancel(Of),
     /// Write one table of all runs (runs.csv) and one of all their statistics (stats.parquet)
     Collect {
@@ -124,7 +124,7 @@ impl Sweep {
                 let sweep = of.load()?;
                 sweep.store.cancel(&sweep.id, true).into_diagnostic()?;
                 slurm::cancel(&sweep.store, &sweep.id)?;
-                ui.print("whoever works on it stops; `sweep resume` goes on\n")?;
+                ui.print("all processes that work on it stop; `sweep resume` goes on\n")?;
                 ui.report(&sweep.count())
             }
             (Some(What::Collect { of, out, partial }), _) => of.load()?.collect(&out, partial, ui),

@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_run_is_claimed_once_and_free_again_when_the_claim_is_dropped() {
         let store = store("claims");
-        let claim = store.claim("k").unwrap().expect("nobody has it");
+        let claim = store.claim("k").unwrap().expect("it is free");
         assert_eq!(store.state("k"), State::Claimed);
         assert!(store.claim("k").unwrap().is_none());
         drop(claim);

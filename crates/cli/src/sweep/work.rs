@@ -78,7 +78,7 @@ impl Work<'_> {
         interrupted() || self.store.is_cancelled(self.id)
     }
 
-    /// A run that nobody works on.
+    /// A run that no process works on.
     fn next(&self, taken: &Mutex<Vec<bool>>) -> miette::Result<Next> {
         let mut elsewhere = false;
         for (at, (key, _)) in self.tasks.iter().enumerate() {

@@ -69,7 +69,7 @@ fn a_sweep_that_is_killed_goes_on_and_its_table_is_that_of_one_that_was_not() {
     killed.wait().unwrap();
     let done = place.count("broken", "done");
     assert!(done >= 2, "{done}");
-    // Whoever was killed has left claims; they are old.
+    // The killed process has left claims; make them old.
     for claim in fs::read_dir(place.0.join("broken/claims")).unwrap() {
         let file = fs::File::options().write(true).open(claim.unwrap().path()).unwrap();
         file.set_modified(std::time::SystemTime::now() - Duration::from_secs(600)).unwrap();

@@ -84,7 +84,7 @@ impl Image {
                     same(image, *line, found)?;
                     write(image, *line, new);
                 }
-                Seen::Fetched(_) | Seen::Landed(_) | Seen::Synchronised => {}
+                Seen::Fetched(_) | Seen::Landed(_) | Seen::Synchronised | Seen::Released => {}
             },
             Self::Timed(image) => match seen {
                 Seen::Read(found) => return image.read(*line, found, *stamp),
@@ -93,7 +93,7 @@ impl Image {
                     image.read(*line, found, Stamp::MAX)?;
                     image.wrote(*line, new, *stamp);
                 }
-                Seen::Synchronised => image.synchronise(),
+                Seen::Synchronised | Seen::Released => image.synchronise(),
                 Seen::Fetched(_) | Seen::Landed(_) => {}
             },
             Self::Stale(image) => match seen {
@@ -106,6 +106,7 @@ impl Image {
                 Seen::Fetched(given) => return image.fetched(*line, given),
                 Seen::Landed(data) => image.landed(*line, data),
                 Seen::Synchronised => return image.synchronise(),
+                Seen::Released => image.release(),
             },
         }
         Ok(())

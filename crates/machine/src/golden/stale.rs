@@ -25,6 +25,8 @@ pub struct Stale {
     writes: FxHashMap<LineAddr, Writes>,
     /// Every line that was written before.
     written: BTreeSet<LineAddr>,
+    /// Lines that have been released, of which memory may not have got everything.
+    released: BTreeSet<LineAddr>,
     /// What memory holds.
     memory: Frames,
 }
@@ -145,6 +147,14 @@ impl Stale {
 
     /// All caches have written back, and none holds anything stale; memory must have got it all.
     pub fn synchronise(&mut self) -> Result<(), Mismatch> {
+        self.release();
+        let lines = std::mem::take(&mut self.released);
+        self.written.extend(&lines);
+        lines.iter().try_for_each(|line| self.holds(*line, &self.memory))
+    }
+
+    /// No cache holds anything stale; memory may get what was written later.
+    pub fn release(&mut self) {
         let mut lines: Vec<(LineAddr, Writes)> = self.writes.drain().collect();
         lines.sort_unstable_by_key(|(line, _)| *line);
         for (line, writes) in &lines {
@@ -161,8 +171,10 @@ impl Stale {
                 }
             }
         }
-        self.written.extend(lines.iter().map(|(line, _)| *line));
-        lines.iter().try_for_each(|(line, _)| self.holds(*line, &self.memory))
+        for (line, _) in lines {
+            self.written.remove(&line);
+            self.released.insert(line);
+        }
     }
 
     /// Checks what memory holds of every line that was written; all has been synchronised.

@@ -57,8 +57,8 @@ impl TwoDomains {
             return self.of_gpus(who, line, seen);
         }
         match (side, seen) {
-            (None, Seen::Synchronised) => return self.synchronise(),
-            (Some(_), Seen::Synchronised) => {}
+            (None, Seen::Synchronised | Seen::Released) => return self.synchronise(),
+            (Some(_), Seen::Synchronised | Seen::Released) => {}
             (Some(side), Seen::Read(found)) => return self.read(side, line, found),
             (Some(side), Seen::Wrote(new)) => self.wrote(side, line, new),
             (Some(side), Seen::Changed { found, new }) => {
@@ -101,6 +101,7 @@ impl TwoDomains {
                 write(&mut self.memory, line, data);
             }
             Seen::Synchronised => return stale.synchronise(),
+            Seen::Released => stale.release(),
         }
         Ok(())
     }

@@ -341,7 +341,8 @@ impl Lowering<'_> {
             roles::Forget::Everything => gpu::Forget::Everything,
             roles::Forget::Shared => gpu::Forget::Shared,
         };
-        Boundary { stale_copies, others_wrote, flushes: if gpus == 1 { 0 } else { of_protocol.flushes } }
+        let flushes = if gpus == 1 { 0 } else { of_protocol.flushes };
+        Boundary { stale_copies, others_wrote, flushes, keeps: !protocol.parameters.releases_home }
     }
 
     /// What the front end has done around kernels.

@@ -338,6 +338,8 @@ pub struct Boundary {
     pub others_wrote: gpu::Forget,
     /// How often all GPUs flush after a kernel; 0 for one GPU, which has flushed its caches itself.
     pub flushes: u8,
+    /// Whether what a GPU has flushed may stay in its memory, which is a level above the host's.
+    pub keeps: bool,
 }
 
 /// A connection of two elements.

@@ -31,7 +31,7 @@ struct Inner {
     in_flight: Cell<usize>,
     bell: EventCount,
     answered: EventCount,
-    /// Cycles from a claim of a page to its end.
+    /// Cycles from a claim of a page to its end: the host waits for one page, and gives many back where it frees them.
     cycles: Histogram,
 }
 
@@ -94,7 +94,9 @@ impl Claims {
                 let (start, begun) = (cx.time(), cx.now());
                 if !frames.is_empty() {
                     own.take(&frames).await;
-                    own.0.cycles.record(cx.now().0 - begun.0);
+                    if let [_] = frames[..] {
+                        own.0.cycles.record(cx.now().0 - begun.0);
+                    }
                 }
                 gpus.took(&frames);
                 gpus.end(number, start, cx.time());

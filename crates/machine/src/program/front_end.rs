@@ -352,7 +352,8 @@ impl Inner {
     /// While kernels run beside each other, their GPUs may hold what others have made stale, and nothing is promised.
     fn synchronised(&self) {
         if let Some(observer) = &self.observer {
-            observer.tell(LineAddr(0), Seen::Synchronised);
+            let seen = if self.spec.boundary.keeps { Seen::Released } else { Seen::Synchronised };
+            observer.tell(LineAddr(0), seen);
         }
     }
 

@@ -154,7 +154,7 @@ const GPUS: GpusSpec =
     GpusSpec { wavefronts: 64, coherent: true, memories: Memories::ONE, apart: false, host_past_caches: false };
 
 const FRONT_END: FrontEndSpec = FrontEndSpec {
-    boundary: Boundary { stale_copies: false, others_wrote: Forget::Nothing, flushes: 0 },
+    boundary: Boundary { stale_copies: false, others_wrote: Forget::Nothing, flushes: 0, keeps: false },
     flush_before: true,
     flush_after: true,
     flush_late: false,

@@ -22,7 +22,7 @@ const CPU_L1: Node = Node(11);
 const CU: [Node; 2] = [Node(128), Node(159)];
 const CORE: Node = Node(200);
 
-static SMDS: Smd = Smd { lines: LINES };
+static SMDS: Smd = Smd { lines: LINES, releases_home: true };
 static VIA_HOME: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: false };
 static PEERS: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: true };
 

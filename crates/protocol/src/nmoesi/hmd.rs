@@ -190,9 +190,9 @@ impl<const N: usize> Controller<N> for Hmd {
         let last = line.acks <= self.worth(msg);
         let others = !line.dirty.without(single(number::<N>(self.lines, msg.line))).is_empty();
         let event = match msg.kind {
-            Kind::Get if exclusive && holds => Event::GetOwner,
-            Kind::Get if owned && Self::owner(place, line).is_some_and(gives) => Event::GetPeer,
-            Kind::Get => Event::Get,
+            Kind::Get | Kind::GetS if exclusive && holds => Event::GetOwner,
+            Kind::Get | Kind::GetS if owned && Self::owner(place, line).is_some_and(gives) => Event::GetPeer,
+            Kind::Get | Kind::GetS => Event::Get,
             Kind::GetX if alone => Event::GetXAlone,
             Kind::GetX => Event::GetX,
             Kind::WriteBack if holds && exclusive && self.is_single(place, msg.from) => Event::WriteBackLine,

@@ -4,17 +4,23 @@
 //! write. A cache that wants to write has everybody above give the line up before it asks below, so while it waits
 //! (`I_...`) nobody above holds anything and probes are answered at once.
 //!
+//! A line that comes to read after a probe for it was answered (spoilt) is not kept. Who only reads is given it all the same, once (`AnswerOnce`); a write
+//! that waits for it asks for the line to write (`I_GetNX`), which no probe can spoil. So both get on, however often others ask.
+//!
 //! `U_...` wait for those above: `U_Grant` and `U_Share` on behalf of one of them who wants to write or to read, `U_Ask` before the one below is asked to
 //! let one write, `U_Inval` and `U_Down` for a probe from below, `U_EvictS` and `U_EvictX` to give the line up, `U_TakeS` and `U_TakeX` for one who asks to be relieved of it; with
 //! `X` where the line is here to write.
 
-use super::actions::{self, Done};
+use super::{
+    actions::{self, Done},
+    wt,
+};
 use crate::{Access, Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, protocol};
 use nmoesi_l2::{Action, Event, State};
 
 protocol! {
  /// Table II for a cache below caches. `Alone`: nobody else above holds it; `Owner`: by the one who has it to write.
- nmoesi_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold UnholdFrom PutS PutE PutX Ack Relieve AnswerS AnswerE AnswerX AnswerAck Ask AskWrite Take Count Get
+ nmoesi_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold UnholdFrom PutS PutE PutX Ack Relieve AnswerS AnswerOnce AnswerE AnswerX AnswerAck Ask AskWrite Take Count Get GetS
   GetX TellInval TellOthers TellFrom TellDowngrade WriteBack Fill Drop Clean Spoil Unspoil Flushed FlushedNewer Done)
  on(        Get                          GetAlone               GetS                         Write)
  N        { [N Hold PutS]                [N Hold PutS]          [N Hold PutS]                [N Take Ack]          }
@@ -22,12 +28,13 @@ protocol! {
  M        { [M Hold PutS]                [Held HoldAlone PutE]  [M Hold PutS]                [M Take Ack]          }
  E        { [E Hold PutS]                [Held HoldAlone PutE]  [E Hold PutS]                [NX Take Ack]         }
  S        { [S Hold PutS]                [S Hold PutS]          [S Hold PutS]                [N Take Ack]          }
- I        { x                            [I_Get Ask Get]        [I_GetS Ask Get]             [I_GetN Get AskWrite] }
+ I        { x                            [I_Get Ask Get]        [I_GetS Ask GetS]            [I_GetN Get AskWrite] }
  Held     { [U_Share Ask TellDowngrade]  x                      [U_Share Ask TellDowngrade]  [Held Take Ack]       }
  I_Get    { x                            z                      z                            z                     }
  I_GetS   { x                            z                      z                            z                     }
  I_GetN   { x                            z                      z                            z                     }
  I_GetX   { x                            z                      z                            z                     }
+ I_GetNX  { x                            z                      z                            z                     }
  U_Grant  { z                            z                      z                            z                     }
  U_Ask    { z                            z                      z                            z                     }
  U_Share  { z                            z                      z                            z                     }
@@ -40,28 +47,29 @@ protocol! {
  WB       { x                            z                      z                            z                     }
  Gone     { x                            z                      z                            z                     };
  on(        GetX                           GetXAlone                      WriteBack           WriteBackOld)
- N        { [U_Ask Ask Take TellOthers]    [I_GetX Ask Take GetX Unhold]  [U_TakeS TellFrom]  [N Relieve]      }
- NX       { [U_Grant Ask Take TellOthers]  [Held HoldAlone Take PutX]     [U_TakeX TellFrom]  [NX Relieve]     }
- M        { [U_Grant Ask Take TellOthers]  [Held HoldAlone Take PutX]     [U_TakeX TellFrom]  [M Relieve]      }
- E        { [U_Grant Ask Take TellOthers]  [Held HoldAlone Take PutX]     [U_TakeX TellFrom]  [E Relieve]      }
- S        { [U_Ask Ask Take TellOthers]    [I_GetX Ask Take GetX Unhold]  [U_TakeS TellFrom]  [S Relieve]      }
- I        { x                              [I_GetX Ask Take GetX]         x                   [I Relieve]      }
- Held     { [U_Grant Ask Take TellOthers]  x                              [U_TakeX TellFrom]  [Held Relieve]   }
- I_Get    { x                              z                              x                   [I_Get Relieve]  }
- I_GetS   { x                              z                              x                   [I_GetS Relieve] }
- I_GetN   { x                              z                              x                   [I_GetN Relieve] }
- I_GetX   { x                              z                              x                   [I_GetX Relieve] }
- U_Grant  { z                              z                              z                   z                }
- U_Ask    { z                              z                              z                   z                }
- U_Share  { z                              z                              z                   z                }
- U_Inval  { z                              z                              z                   z                }
- U_Down   { z                              z                              z                   z                }
- U_EvictS { z                              z                              z                   z                }
- U_EvictX { z                              z                              z                   z                }
- U_TakeS  { z                              z                              z                   z                }
- U_TakeX  { z                              z                              z                   z                }
- WB       { x                              z                              x                   [WB Relieve]     }
- Gone     { x                              z                              x                   [Gone Relieve]   };
+ N        { [U_Ask Ask Take TellOthers]    [I_GetX Ask Take GetX Unhold]  [U_TakeS TellFrom]  [N Relieve]       }
+ NX       { [U_Grant Ask Take TellOthers]  [Held HoldAlone Take PutX]     [U_TakeX TellFrom]  [NX Relieve]      }
+ M        { [U_Grant Ask Take TellOthers]  [Held HoldAlone Take PutX]     [U_TakeX TellFrom]  [M Relieve]       }
+ E        { [U_Grant Ask Take TellOthers]  [Held HoldAlone Take PutX]     [U_TakeX TellFrom]  [E Relieve]       }
+ S        { [U_Ask Ask Take TellOthers]    [I_GetX Ask Take GetX Unhold]  [U_TakeS TellFrom]  [S Relieve]       }
+ I        { x                              [I_GetX Ask Take GetX]         x                   [I Relieve]       }
+ Held     { [U_Grant Ask Take TellOthers]  x                              [U_TakeX TellFrom]  [Held Relieve]    }
+ I_Get    { x                              z                              x                   [I_Get Relieve]   }
+ I_GetS   { x                              z                              x                   [I_GetS Relieve]  }
+ I_GetN   { x                              z                              x                   [I_GetN Relieve]  }
+ I_GetX   { x                              z                              x                   [I_GetX Relieve]  }
+ I_GetNX  { x                              z                              x                   [I_GetNX Relieve] }
+ U_Grant  { z                              z                              z                   z                 }
+ U_Ask    { z                              z                              z                   z                 }
+ U_Share  { z                              z                              z                   z                 }
+ U_Inval  { z                              z                              z                   z                 }
+ U_Down   { z                              z                              z                   z                 }
+ U_EvictS { z                              z                              z                   z                 }
+ U_EvictX { z                              z                              z                   z                 }
+ U_TakeS  { z                              z                              z                   z                 }
+ U_TakeX  { z                              z                              z                   z                 }
+ WB       { x                              z                              x                   [WB Relieve]      }
+ Gone     { x                              z                              x                   [Gone Relieve]    };
  on(        Evict           EvictAbove            FlushClean   FlushDirty          FlushAbove)
  N        { [WB WriteBack]  [U_EvictS TellInval]  x            [WB Ask WriteBack]  [U_EvictS Ask TellInval] }
  NX       { [WB WriteBack]  [U_EvictX TellInval]  x            [WB Ask WriteBack]  [U_EvictX Ask TellInval] }
@@ -74,6 +82,7 @@ protocol! {
  I_GetS   { z               x                     z            x                   x                        }
  I_GetN   { z               x                     z            x                   x                        }
  I_GetX   { z               x                     z            x                   x                        }
+ I_GetNX  { z               x                     z            x                   x                        }
  U_Grant  { x               z                     z            x                   z                        }
  U_Ask    { x               z                     z            x                   z                        }
  U_Share  { x               z                     z            x                   z                        }
@@ -85,29 +94,30 @@ protocol! {
  U_TakeX  { x               z                     z            x                   z                        }
  WB       { z               x                     z            z                   x                        }
  Gone     { z               x                     z            x                   x                        };
- on(        PutS                        PutSpoilt             PutE                                        PutX)
- N        { x                           x                     x                                           x                                  }
- NX       { x                           x                     x                                           x                                  }
- M        { x                           x                     x                                           x                                  }
- E        { x                           x                     x                                           x                                  }
- S        { x                           x                     x                                           x                                  }
- I        { x                           x                     x                                           x                                  }
- Held     { x                           x                     x                                           x                                  }
- I_Get    { [S Fill HoldAsked AnswerS]  [I_Get Unspoil Get]   [Held Unspoil Fill HoldAskedAlone AnswerE]  x                                  }
- I_GetS   { [S Fill HoldAsked AnswerS]  [I_GetS Unspoil Get]  [E Unspoil Fill HoldAsked AnswerS]          x                                  }
- I_GetN   { [N Fill AnswerAck]          [I_GetN Unspoil Get]  [NX Unspoil Fill AnswerAck]                 x                                  }
- I_GetX   { x                           x                     x                                           [Held Fill HoldAskedAlone AnswerX] }
- U_Grant  { x                           x                     x                                           x                                  }
- U_Ask    { x                           x                     x                                           x                                  }
- U_Share  { x                           x                     x                                           x                                  }
- U_Inval  { x                           x                     x                                           x                                  }
- U_Down   { x                           x                     x                                           x                                  }
- U_EvictS { x                           x                     x                                           x                                  }
- U_EvictX { x                           x                     x                                           x                                  }
- U_TakeS  { x                           x                     x                                           x                                  }
- U_TakeX  { x                           x                     x                                           x                                  }
- WB       { x                           x                     x                                           x                                  }
- Gone     { x                           x                     x                                           x                                  };
+ on(        PutS                        PutSpoilt               PutE                                        PutX)
+ N        { x                           x                       x                                           x                                  }
+ NX       { x                           x                       x                                           x                                  }
+ M        { x                           x                       x                                           x                                  }
+ E        { x                           x                       x                                           x                                  }
+ S        { x                           x                       x                                           x                                  }
+ I        { x                           x                       x                                           x                                  }
+ Held     { x                           x                       x                                           x                                  }
+ I_Get    { [S Fill HoldAsked AnswerS]  [I_Get Unspoil Get]     [Held Unspoil Fill HoldAskedAlone AnswerE]  x                                  }
+ I_GetS   { [S Fill HoldAsked AnswerS]  [I Unspoil AnswerOnce]  [E Unspoil Fill HoldAsked AnswerS]          x                                  }
+ I_GetN   { [N Fill AnswerAck]          [I_GetNX Unspoil GetX]  [NX Unspoil Fill AnswerAck]                 x                                  }
+ I_GetX   { x                           x                       x                                           [Held Fill HoldAskedAlone AnswerX] }
+ I_GetNX  { x                           x                       x                                           [M Fill AnswerAck]                 }
+ U_Grant  { x                           x                       x                                           x                                  }
+ U_Ask    { x                           x                       x                                           x                                  }
+ U_Share  { x                           x                       x                                           x                                  }
+ U_Inval  { x                           x                       x                                           x                                  }
+ U_Down   { x                           x                       x                                           x                                  }
+ U_EvictS { x                           x                       x                                           x                                  }
+ U_EvictX { x                           x                       x                                           x                                  }
+ U_TakeS  { x                           x                       x                                           x                                  }
+ U_TakeX  { x                           x                       x                                           x                                  }
+ WB       { x                           x                       x                                           x                                  }
+ Gone     { x                           x                       x                                           x                                  };
  on(        Answer                 AnswerClean                          AnswerDirty)
  N        { x                      x                                    x                                        }
  NX       { x                      x                                    x                                        }
@@ -120,6 +130,7 @@ protocol! {
  I_GetS   { x                      x                                    x                                        }
  I_GetN   { x                      x                                    x                                        }
  I_GetX   { x                      x                                    x                                        }
+ I_GetNX  { x                      x                                    x                                        }
  U_Grant  { [U_Grant Take Count]   [Held Count HoldAskedAlone AnswerX]  [Held Take Count HoldAskedAlone AnswerX] }
  U_Ask    { [U_Ask Take Count]     [I_GetX Count GetX Unhold]           [I_GetX Take Count GetX Unhold]          }
  U_Share  { x                      [E Count HoldAsked AnswerS]          [M Take Count HoldAsked AnswerS]         }
@@ -143,6 +154,7 @@ protocol! {
  I_GetS   { [I_GetS Spoil Flushed]    x                    z                         x                    z                       x     x         }
  I_GetN   { [I_GetN Spoil Flushed]    x                    z                         x                    z                       x     x         }
  I_GetX   { [I_GetX Flushed]          x                    z                         x                    z                       x     x         }
+ I_GetNX  { [I_GetNX Flushed]         x                    z                         x                    z                       x     x         }
  U_Grant  { x                         x                    x                         z                    z                       x     x         }
  U_Ask    { x                         z                    x                         x                    x                       x     x         }
  U_Share  { x                         x                    x                         z                    z                       x     x         }
@@ -231,7 +243,7 @@ impl<const N: usize> Controller<N> for L2 {
             State::I_Get | State::I_GetS | State::I_GetX => {
                 held.is_empty() && !dirty && line.is_asked() && line.acks == 0 && alone
             }
-            State::I_GetN => held == line.in_flight && line.is_asked() && line.acks == 0 && alone,
+            State::I_GetN | State::I_GetNX => held == line.in_flight && line.is_asked() && line.acks == 0 && alone,
             State::U_Grant | State::U_Ask | State::U_Share => whole && line.is_asked() && line.acks > 0,
             State::Gone => held.is_empty() && alone,
             State::WB => held == line.dirty && line.acks == 0 && alone,
@@ -240,7 +252,7 @@ impl<const N: usize> Controller<N> for L2 {
     }
 
     fn takes_room(&self, state: u8) -> bool {
-        !matches!(State::ALL[state as usize], State::I | State::WB | State::Gone)
+        !matches!(State::ALL[state as usize], State::I | State::WB | State::Gone | State::U_EvictS | State::U_EvictX)
     }
 
     fn access(&self, line: &Line<N>) -> Access {
@@ -282,6 +294,11 @@ impl<const N: usize> Controller<N> for L2 {
             Action::Ack => common::acknowledge(work),
             Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
             Action::AnswerS => return common::answer(work, Kind::PutS),
+            Action::AnswerOnce => {
+                let to = work.line.asked.take().ok_or("has nobody to answer")?;
+                let (me, msg) = (work.place.me, *work.msg);
+                work.push(Msg { acks: wt::ONCE, ..Msg::new(me, to, Kind::PutS, msg.line, msg.data) });
+            }
             Action::AnswerE => return common::answer(work, Kind::PutClnX),
             Action::AnswerX => return common::answer(work, Kind::PutX),
             Action::AnswerAck => {
@@ -294,6 +311,7 @@ impl<const N: usize> Controller<N> for L2 {
             Action::Take => common::take_dirty(work),
             Action::Count => return actions::count(work),
             Action::Get => actions::get(work, Kind::Get),
+            Action::GetS => actions::get(work, Kind::GetS),
             Action::GetX => actions::get_x(work),
             Action::TellInval => Self::tell_inval(work, work.line.sharers),
             Action::TellOthers => {

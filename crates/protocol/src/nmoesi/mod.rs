@@ -27,12 +27,13 @@ mod systems;
 mod whole;
 pub mod wt;
 
+mod fair;
 mod figures;
 
 pub use storage::storage;
 pub use systems::{
     beside_mixed, beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim,
-    claim_back, claim_owned, claim_through, cpu_lines, final_flush, final_flush_apart, l2_claims, l2_n_stores,
+    claim_back, claim_owned, claim_through, cpu_lines, final_flush, final_flush_apart, kept, l2_claims, l2_n_stores,
     l2_stores, l2_through, mixed, n_stores, ordered, peers, peers_cpu, stores, taken_n_stores, taken_stores,
 };
 pub use whole::{
@@ -41,11 +42,11 @@ pub use whole::{
 
 /// Its controllers in a machine whose first-level caches write through.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
-    let &Parameters { lines, peer_transfer: peer, grain, .. } = parameters;
+    let &Parameters { lines, peer_transfer: peer, grain, releases_home, .. } = parameters;
     Some(match role {
         Role::L1 => Arc::new(wt::WriteThrough { grain }),
         Role::L2 => Arc::new(l2::L2),
-        Role::GpuMemory => Arc::new(smd::Smd { lines }),
+        Role::GpuMemory => Arc::new(smd::Smd { lines, releases_home }),
         // GPUs alone hold anything, and they hold blocks.
         Role::HostMemory => Arc::new(hmd::Hmd { lines, singles: Sharers::NONE, peer }),
         Role::Store => Arc::new(store::Store),

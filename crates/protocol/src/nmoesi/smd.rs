@@ -5,9 +5,9 @@
 //! write. `in_flight` marks the lines that it may hold at all; hardware without that bit would have to ask for every line.
 //!
 //! A block is fetched, probed and given up whole. Its lines travel one by one; whoever gives a block up says at the end how many
-//! lines carried bytes (`InvAck`). `I_Get`, `I_GetX`, `N_GetX` and `O_GetX` wait for a block; `U_...` and `Take_...` wait for the cache above:
+//! lines carried bytes (`InvAck`). `I_Get`, `I_GetS` (for one who only reads), `I_GetX`, `N_GetX` and `O_GetX` wait for a block; `U_...` and `Take_...` wait for the cache above:
 //! `U_Ask` before the home is asked to let it write, `U_Inval` to give the block up, `U_Down` and `U_Fwd` to share it through the home or with a
-//! peer (`M` once bytes have come), `Take_...` to relieve it of one line (`Take_B` while the block itself is to go: the probe that ends that may not wait for this). O is M whose lines went to a peer and not to the home.
+//! peer (`M` once bytes have come), `Take_...` to relieve it of one line (named after what the block stays if no bytes come) (`Take_B` while the block itself is to go: the probe that ends that may not wait for this). O is M whose lines went to a peer and not to the home.
 
 use super::actions::{self, Done};
 use crate::{
@@ -17,61 +17,65 @@ use mem::LineAddr;
 use smd::{Action, Event, State};
 
 protocol! {
- /// Table II for a block. `Above`: the cache above may hold lines of it that matter.
+ /// Table II for a block. `Above`: the cache above may hold lines of it that matter. `Home`: everything has to go to the host's memory.
  smd actions(Ask GiveS GiveE GiveX AnswerS AnswerE AnswerX Get GetX WriteBack Relieve Merge Fill Count TellInval TellOthers TellLine TellDowngrade Returned
   ReturnedLine Shared Join Peer FwdAck FwdAckOwner Down Forget InvAck InvAckLines Done)
- on(       Get              GetX                     GetXAbove                      GetXBytes                WriteBack          WriteBackOld)
- N       { [N GiveS]        [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_N TellLine]  [N Relieve]      }
- M       { [M GiveE]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_M TellLine]  [M Relieve]      }
- O       { [O GiveS]        [O_GetX Ask Merge GetX]  [U_AskO Ask Merge TellOthers]  x                        [Take_O TellLine]  [O Relieve]      }
- E       { [E GiveE]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_E TellLine]  [E Relieve]      }
- S       { [S GiveS]        [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_N TellLine]  [S Relieve]      }
- I       { [I_Get Ask Get]  [I_GetX Ask GetX]        x                              [N_GetX Ask Merge GetX]  x                  [I Relieve]      }
- I_Get   { z                z                        x                              x                        x                  [I_Get Relieve]  }
- I_GetX  { z                z                        x                              x                        x                  [I_GetX Relieve] }
- N_GetX  { z                z                        x                              x                        x                  [N_GetX Relieve] }
- O_GetX  { z                z                        x                              x                        x                  [O_GetX Relieve] }
- U_Ask   { z                z                        z                              x                        z                  z                }
- U_AskO  { z                z                        z                              x                        z                  z                }
- U_Inval { z                z                        z                              x                        z                  z                }
- U_Down  { z                z                        z                              x                        z                  z                }
- U_DownM { z                z                        z                              x                        z                  z                }
- U_Fwd   { z                z                        z                              x                        z                  z                }
- U_FwdM  { z                z                        z                              x                        z                  z                }
- Take_N  { z                z                        z                              x                        z                  z                }
- Take_M  { z                z                        z                              x                        z                  z                }
- Take_O  { z                z                        z                              x                        z                  z                }
- Take_E  { z                z                        z                              x                        z                  z                }
- WB      { z                z                        z                              x                        [Take_B TellLine]  [WB Relieve]     }
- Take_B  { z                z                        z                              x                        z                  z                }
- U_Back  { z                z                        z                              x                        z                  z                }
- Gone    { z                z                        x                              x                        x                  [Gone Relieve]   };
- on(       Evict           Flush               Put                  PutS                    PutE                    PutX)
- N       { [WB WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
- M       { [WB WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
- O       { [WB WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
- E       { [WB WriteBack]  [E Done]            x                    x                       x                       x                      }
- S       { [WB WriteBack]  [S Done]            x                    x                       x                       x                      }
- I       { x               [I Done]            x                    x                       x                       x                      }
- I_Get   { z               z                   [I_Get Fill Count]   [S Fill Count AnswerS]  [E Fill Count AnswerE]  x                      }
- I_GetX  { z               z                   [I_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
- N_GetX  { z               z                   [N_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
- O_GetX  { z               z                   [O_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
- U_Ask   { z               z                   x                    x                       x                       x                      }
- U_AskO  { z               z                   x                    x                       x                       x                      }
- U_Inval { z               z                   x                    x                       x                       x                      }
- U_Down  { z               z                   x                    x                       x                       x                      }
- U_DownM { z               z                   x                    x                       x                       x                      }
- U_Fwd   { z               z                   x                    x                       x                       x                      }
- U_FwdM  { z               z                   x                    x                       x                       x                      }
- Take_N  { z               z                   x                    x                       x                       x                      }
- Take_M  { z               z                   x                    x                       x                       x                      }
- Take_O  { z               z                   x                    x                       x                       x                      }
- Take_E  { z               z                   x                    x                       x                       x                      }
- WB      { z               z                   x                    x                       x                       x                      }
- Take_B  { z               z                   x                    x                       x                       x                      }
- U_Back  { z               z                   x                    x                       x                       x                      }
- Gone    { z               z                   x                    x                       x                       x                      };
+ on(       Get              GetS              GetX                     GetXAbove                      GetXBytes                WriteBack          WriteBackOld)
+ N       { [N GiveS]        [N GiveS]         [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_N TellLine]  [N Relieve]      }
+ M       { [M GiveE]        [M GiveS]         [M Merge GiveX]          [M Merge GiveX]                x                        [Take_M TellLine]  [M Relieve]      }
+ O       { [O GiveS]        [O GiveS]         [O_GetX Ask Merge GetX]  [U_AskO Ask Merge TellOthers]  x                        [Take_O TellLine]  [O Relieve]      }
+ E       { [E GiveE]        [E GiveS]         [M Merge GiveX]          [M Merge GiveX]                x                        [Take_E TellLine]  [E Relieve]      }
+ S       { [S GiveS]        [S GiveS]         [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_S TellLine]  [S Relieve]      }
+ I       { [I_Get Ask Get]  [I_GetS Ask Get]  [I_GetX Ask GetX]        x                              [N_GetX Ask Merge GetX]  x                  [I Relieve]      }
+ I_Get   { z                z                 z                        x                              x                        x                  [I_Get Relieve]  }
+ I_GetS  { z                z                 z                        x                              x                        x                  [I_GetS Relieve] }
+ I_GetX  { z                z                 z                        x                              x                        x                  [I_GetX Relieve] }
+ N_GetX  { z                z                 z                        x                              x                        x                  [N_GetX Relieve] }
+ O_GetX  { z                z                 z                        x                              x                        x                  [O_GetX Relieve] }
+ U_Ask   { z                z                 z                        z                              x                        z                  z                }
+ U_AskO  { z                z                 z                        z                              x                        z                  z                }
+ U_Inval { z                z                 z                        z                              x                        z                  z                }
+ U_Down  { z                z                 z                        z                              x                        z                  z                }
+ U_DownM { z                z                 z                        z                              x                        z                  z                }
+ U_Fwd   { z                z                 z                        z                              x                        z                  z                }
+ U_FwdM  { z                z                 z                        z                              x                        z                  z                }
+ Take_S  { z                z                 z                        z                              x                        z                  z                }
+ Take_N  { z                z                 z                        z                              x                        z                  z                }
+ Take_M  { z                z                 z                        z                              x                        z                  z                }
+ Take_O  { z                z                 z                        z                              x                        z                  z                }
+ Take_E  { z                z                 z                        z                              x                        z                  z                }
+ WB      { z                z                 z                        z                              x                        [Take_B TellLine]  [WB Relieve]     }
+ Take_B  { z                z                 z                        z                              x                        z                  z                }
+ U_Back  { z                z                 z                        z                              x                        z                  z                }
+ Gone    { z                z                 z                        x                              x                        x                  [Gone Relieve]   };
+ on(       Evict           Flush               FlushHome           Put                  PutS                    PutE                    PutX)
+ N       { [WB WriteBack]  [WB Ask WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
+ M       { [WB WriteBack]  [M Done]            [WB Ask WriteBack]  x                    x                       x                       x                      }
+ O       { [WB WriteBack]  [WB Ask WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
+ E       { [WB WriteBack]  [E Done]            [E Done]            x                    x                       x                       x                      }
+ S       { [WB WriteBack]  [S Done]            [S Done]            x                    x                       x                       x                      }
+ I       { x               [I Done]            [I Done]            x                    x                       x                       x                      }
+ I_Get   { z               z                   z                   [I_Get Fill Count]   [S Fill Count AnswerS]  [E Fill Count AnswerE]  x                      }
+ I_GetS  { z               z                   z                   [I_GetS Fill Count]  [S Fill Count AnswerS]  [E Fill Count AnswerS]  x                      }
+ I_GetX  { z               z                   z                   [I_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
+ N_GetX  { z               z                   z                   [N_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
+ O_GetX  { z               z                   z                   [O_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
+ U_Ask   { z               z                   z                   x                    x                       x                       x                      }
+ U_AskO  { z               z                   z                   x                    x                       x                       x                      }
+ U_Inval { z               z                   z                   x                    x                       x                       x                      }
+ U_Down  { z               z                   z                   x                    x                       x                       x                      }
+ U_DownM { z               z                   z                   x                    x                       x                       x                      }
+ U_Fwd   { z               z                   z                   x                    x                       x                       x                      }
+ U_FwdM  { z               z                   z                   x                    x                       x                       x                      }
+ Take_S  { z               z                   z                   x                    x                       x                       x                      }
+ Take_N  { z               z                   z                   x                    x                       x                       x                      }
+ Take_M  { z               z                   z                   x                    x                       x                       x                      }
+ Take_O  { z               z                   z                   x                    x                       x                       x                      }
+ Take_E  { z               z                   z                   x                    x                       x                       x                      }
+ WB      { z               z                   z                   x                    x                       x                       x                      }
+ Take_B  { z               z                   z                   x                    x                       x                       x                      }
+ U_Back  { z               z                   z                   x                    x                       x                       x                      }
+ Gone    { z               z                   z                   x                    x                       x                       x                      };
  on(       Answer           AnswerBytes            AnswerLast                                     AnswerLastBytes)
  N       { x                x                      x                                              x                                                   }
  M       { x                x                      x                                              x                                                   }
@@ -80,6 +84,7 @@ protocol! {
  S       { x                x                      x                                              x                                                   }
  I       { x                x                      x                                              x                                                   }
  I_Get   { x                x                      x                                              x                                                   }
+ I_GetS  { x                x                      x                                              x                                                   }
  I_GetX  { x                x                      x                                              x                                                   }
  N_GetX  { x                x                      x                                              x                                                   }
  O_GetX  { x                x                      x                                              x                                                   }
@@ -90,7 +95,8 @@ protocol! {
  U_DownM { [U_DownM Count]  [U_DownM Merge Count]  [S Count Shared Down InvAckLines]              [S Merge Count Shared Down InvAckLines]             }
  U_Fwd   { [U_Fwd Count]    [U_FwdM Merge Count]   [S Count Shared Peer FwdAck]                   [O Merge Count Shared Peer FwdAckOwner]             }
  U_FwdM  { [U_FwdM Count]   [U_FwdM Merge Count]   [O Count Shared Peer FwdAckOwner]              [O Merge Count Shared Peer FwdAckOwner]             }
- Take_N  { x                x                      [S Count ReturnedLine Relieve]                 [N Merge Count ReturnedLine Relieve]                }
+ Take_S  { x                x                      [S Count ReturnedLine Relieve]                 [N Merge Count ReturnedLine Relieve]                }
+ Take_N  { x                x                      [N Count ReturnedLine Relieve]                 [N Merge Count ReturnedLine Relieve]                }
  Take_M  { x                x                      [M Count ReturnedLine Relieve]                 [M Merge Count ReturnedLine Relieve]                }
  Take_O  { x                x                      [O Count ReturnedLine Relieve]                 [O Merge Count ReturnedLine Relieve]                }
  Take_E  { x                x                      [E Count ReturnedLine Relieve]                 [M Merge Count ReturnedLine Relieve]                }
@@ -106,6 +112,7 @@ protocol! {
  S       { [I Forget InvAck]                 [U_Inval TellInval]  x                            x                    x     x         }
  I       { x                                 x                    x                            x                    x     x         }
  I_Get   { z                                 x                    z                            x                    x     x         }
+ I_GetS  { z                                 x                    z                            x                    x     x         }
  I_GetX  { x                                 x                    z                            x                    x     x         }
  N_GetX  { [I_GetX Down Forget InvAckLines]  x                    z                            x                    x     x         }
  O_GetX  { [I_GetX Down Forget InvAckLines]  x                    z                            x                    x     x         }
@@ -116,6 +123,7 @@ protocol! {
  U_DownM { x                                 x                    x                            x                    x     x         }
  U_Fwd   { x                                 x                    x                            x                    x     x         }
  U_FwdM  { x                                 x                    x                            x                    x     x         }
+ Take_S  { x                                 z                    x                            x                    x     x         }
  Take_N  { x                                 z                    x                            x                    x     x         }
  Take_M  { x                                 x                    x                            z                    x     x         }
  Take_O  { x                                 z                    x                            x                    x     x         }
@@ -132,6 +140,7 @@ protocol! {
  S       { x                     x                        x                          x                            x                          x                              }
  I       { x                     x                        x                          x                            x                          x                              }
  I_Get   { z                     x                        z                          x                            x                          x                              }
+ I_GetS  { z                     x                        z                          x                            x                          x                              }
  I_GetX  { z                     x                        z                          x                            x                          x                              }
  N_GetX  { z                     x                        z                          x                            x                          x                              }
  O_GetX  { z                     x                        z                          x                            [N_GetX Down InvAckLines]  [O_GetX Join Peer FwdAckOwner] }
@@ -142,6 +151,7 @@ protocol! {
  U_DownM { x                     x                        x                          x                            x                          x                              }
  U_Fwd   { x                     x                        x                          x                            x                          x                              }
  U_FwdM  { x                     x                        x                          x                            x                          x                              }
+ Take_S  { x                     x                        x                          x                            x                          x                              }
  Take_N  { x                     x                        x                          x                            x                          x                              }
  Take_M  { z                     z                        z                          z                            x                          x                              }
  Take_O  { x                     x                        x                          x                            z                          z                              }
@@ -156,6 +166,9 @@ protocol! {
 pub struct Smd {
     /// Lines of a block, 256 at most.
     pub lines: u16,
+    /// Whether what is flushed goes to the host's memory. Else a block that no other GPU holds stays here modified: whoever asks for it
+    /// gets it from here, and only what others may hold too is merged at the home.
+    pub releases_home: bool,
 }
 
 /// A set of lines of a block.
@@ -346,12 +359,14 @@ impl<const N: usize> Controller<N> for Smd {
         let relieved = matches!(Self::state(line), State::WB | State::Take_B);
         let event = match msg.kind {
             Kind::Get => Event::Get,
+            Kind::GetS => Event::GetS,
             Kind::GetX if others => Event::GetXAbove,
             Kind::GetX if bytes && Self::state(line) == State::I => Event::GetXBytes,
             Kind::GetX => Event::GetX,
             Kind::WriteBack if above.has(number) => Event::WriteBack,
             Kind::WriteBack => Event::WriteBackOld,
             Kind::Evict => Event::Evict,
+            Kind::Flush if self.releases_home => Event::FlushHome,
             Kind::Flush => Event::Flush,
             Kind::PutS | Kind::PutClnX | Kind::PutX if line.acks > 1 => Event::Put,
             Kind::PutS => Event::PutS,
@@ -391,7 +406,7 @@ impl<const N: usize> Controller<N> for Smd {
                 State::I => rests && !held,
                 State::S | State::N | State::O => rests && !owned,
                 State::E | State::M => rests,
-                State::I_Get | State::I_GetX | State::N_GetX | State::O_GetX => {
+                State::I_Get | State::I_GetS | State::I_GetX | State::N_GetX | State::O_GetX => {
                     line.acks > 0 && line.is_asked() && !held
                 }
                 State::U_Ask | State::U_AskO => line.acks > 0 && line.is_asked() && !owned,

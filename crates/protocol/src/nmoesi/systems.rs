@@ -22,8 +22,10 @@ use mem::Scope;
 /// Where no GPU has a memory of its own: everybody holds lines.
 static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers::ALL, peer: false };
 
-static SMD_1: Smd = Smd { lines: 1 };
-static SMD_2: Smd = Smd { lines: 2 };
+static SMD_1: Smd = Smd { lines: 1, releases_home: true };
+static SMD_2: Smd = Smd { lines: 2, releases_home: true };
+/// A flush leaves in a GPU's memory what no other holds.
+static KEEPS: Smd = Smd { lines: 1, releases_home: false };
 /// The host's memory for so many GPUs with blocks of one line or of two.
 static ONE_1: Hmd = hmd(1, 1, true);
 static ONE: Hmd = hmd(1, 2, true);
@@ -257,6 +259,8 @@ struct Blocks<const GPUS: usize> {
     coherent: bool,
     /// A cache of single lines stands beside the GPUs: a CPU's.
     cpu: Option<&'static L1>,
+    /// Whether a flush leaves in the memory of a GPU what no other holds.
+    keeps: bool,
 }
 
 impl<const GPUS: usize> Blocks<GPUS> {
@@ -273,7 +277,14 @@ impl<const GPUS: usize> Blocks<GPUS> {
             sets.push(vec![l1, node(smd(gpu)), node(smd(gpu) + 1)]);
         }
         for gpu in 0..GPUS {
-            builder.add(format!("smd.{gpu}"), if lines == 1 { &SMD_1 } else { &SMD_2 }, hmd, gpu);
+            let directory = if self.keeps {
+                &KEEPS
+            } else if lines == 1 {
+                &SMD_1
+            } else {
+                &SMD_2
+            };
+            builder.add(format!("smd.{gpu}"), directory, hmd, gpu);
             builder.add(format!("stack.{gpu}"), &Store, smd(gpu) + 1, 0);
         }
         if let Some(l1) = self.cpu {
@@ -294,25 +305,26 @@ impl<const GPUS: usize> Blocks<GPUS> {
 /// Two GPUs with coherent stores to one line of a block of two.
 pub fn block(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
-    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None }.system(vec![work(2)])
+    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
 /// Two GPUs with coherent stores to a line each of the same block.
 pub fn block_apart(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[1]];
-    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None }.system(vec![work(2)])
+    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
 /// The same where blocks go through the host's memory.
 pub fn block_home(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[1]];
-    Blocks { l1s: [&CPU; 2], hmd: &HOME, works_on, coherent: true, cpu: None }.system(vec![work(2)])
+    Blocks { l1s: [&CPU; 2], hmd: &HOME, works_on, coherent: true, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
 /// A GPU with coherent stores to both lines of a block, and a CPU, which holds single lines, to one.
 pub fn block_cpu(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0, 1]];
-    let mut system = Blocks { l1s: [&CPU], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(2)]);
+    let mut system = Blocks { l1s: [&CPU], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU), keeps: false }
+        .system(vec![work(2)]);
     let cpu = system.members.iter_mut().find(|member| member.name == "cpu").expect("it has one");
     cpu.uses = vec![true, false];
     system
@@ -321,14 +333,15 @@ pub fn block_cpu(_: usize, _: usize) -> System {
 /// A CPU with coherent stores to both lines of a block, and a GPU that loads one.
 pub fn cpu_lines(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
-    Blocks { l1s: [&READER], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(2)])
+    Blocks { l1s: [&READER], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU), keeps: false }.system(vec![work(2)])
 }
 
 /// A GPU with coherent stores and two that only load, on one line: one shares what another owns while a third asks.
 pub fn peers(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 3] = [&[0], &[0], &[0]];
     let l1s = [&CPU, &READER, &READER];
-    let mut system = Blocks { l1s, hmd: &PEERS_3, works_on, coherent: true, cpu: None }.system(vec![work(3)]);
+    let mut system =
+        Blocks { l1s, hmd: &PEERS_3, works_on, coherent: true, cpu: None, keeps: false }.system(vec![work(3)]);
     system.equals = [1, 2].map(|gpu| vec![node(gpu), node(3 + 2 * gpu), node(4 + 2 * gpu)]).to_vec();
     system
 }
@@ -336,26 +349,34 @@ pub fn peers(_: usize, _: usize) -> System {
 /// A GPU with coherent stores to one line, and a GPU and a CPU that load it.
 pub fn peers_cpu(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
-    Blocks { l1s: [&CPU, &READER], hmd: &PEER_1, works_on, coherent: true, cpu: Some(&READER) }.system(vec![work(3)])
+    Blocks { l1s: [&CPU, &READER], hmd: &PEER_1, works_on, coherent: true, cpu: Some(&READER), keeps: false }
+        .system(vec![work(3)])
 }
 
 /// A GPU whose stores need not be coherent and a CPU that loads, with a final flush.
 pub fn final_flush(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
-    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&READER) }
+    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&READER), keeps: false }
         .system(vec![Stage::Free { cores: vec![0, 1] }])
+}
+
+/// A GPU whose stores need not be coherent and one that loads, which flush before they read what the other wrote; blocks that one GPU alone holds stay there.
+pub fn kept(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    Blocks { l1s: [&GPU, &READER], hmd: &PEER_1, works_on, coherent: false, cpu: None, keeps: true }
+        .system(vec![work(2)])
 }
 
 /// Two GPUs on a line each of the same block, whose stores need not be coherent.
 pub fn final_flush_apart(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[1]];
-    Blocks { l1s: [&GPU; 2], hmd: &PEER, works_on, coherent: false, cpu: None }.system(vec![work(2)])
+    Blocks { l1s: [&GPU; 2], hmd: &PEER, works_on, coherent: false, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
 /// A GPU stores without coherence, and a CPU claims what it has left: nobody flushes before it reads.
 pub fn claim(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
-    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&CPU) }
+    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&CPU), keeps: false }
         .system(vec![work(1), Stage::Claim { cores: vec![1] }])
 }
 
@@ -369,13 +390,16 @@ fn taken(mut system: System) -> System {
 /// Two GPUs with coherent stores to one line, while a host takes the block back.
 pub fn taken_stores(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
-    taken(Blocks { l1s: [&CPU; 2], hmd: &PEER_1, works_on, coherent: true, cpu: None }.system(vec![work(2)]))
+    taken(
+        Blocks { l1s: [&CPU; 2], hmd: &PEER_1, works_on, coherent: true, cpu: None, keeps: false }
+            .system(vec![work(2)]),
+    )
 }
 
 /// A GPU whose stores need not be coherent, while a host takes its blocks of two lines back.
 pub fn taken_n_stores(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
-    taken(Blocks { l1s: [&GPU], hmd: &ONE, works_on, coherent: false, cpu: None }.system(vec![work(1)]))
+    taken(Blocks { l1s: [&GPU], hmd: &ONE, works_on, coherent: false, cpu: None, keeps: false }.system(vec![work(1)]))
 }
 
 /// Two caches that write through, over a second-level cache: what both have stored there, one claims, with nothing forgotten.
@@ -418,7 +442,7 @@ pub fn ordered(_: usize, _: usize) -> System {
 pub fn claim_owned(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
     let work = |core| Stage::Work { cores: vec![core] };
-    Blocks { l1s: [&CPU, &GPU], hmd: &PEER_1, works_on, coherent: false, cpu: Some(&CPU) }.system(vec![
+    Blocks { l1s: [&CPU, &GPU], hmd: &PEER_1, works_on, coherent: false, cpu: Some(&CPU), keeps: false }.system(vec![
         work(0),
         work(1),
         Stage::Claim { cores: vec![2] },

@@ -18,7 +18,7 @@ type Cache = &'static dyn Controller<BYTES>;
 
 /// Lines of a block.
 const LINES: u16 = 3;
-static SMD: Smd = Smd { lines: LINES };
+static SMD: Smd = Smd { lines: LINES, releases_home: false };
 static ONE: Hmd = hmd(1, true);
 static TWO: Hmd = hmd(2, true);
 static TWO_BY_HOME: Hmd = hmd(2, false);

@@ -3,6 +3,9 @@
 //! A non-coherent store goes to the L2 at once and is merged there; a copy that lies here is changed too. `IW` and `SW` wait for
 //! acknowledgements, as in [`vi_l1`](crate::vi_l1). A coherent store asks for the line to write, is performed when it comes, and gives it back (`WB`). A store of no
 //! byte leaves the line here to write (`X`) until it is written, or asked for: so an atomic access, or a load that must see everything, claims it.
+//!
+//! A line that a probe has overtaken answers the load that waits and is not kept: it is as new as when the load was asked for, and a writer that takes
+//! the line away again and again keeps no reader from it.
 
 use super::{
     actions::{self, Done},
@@ -26,16 +29,16 @@ protocol! {
  I_GetX { z                z                       z                       z                     z           z               x            x          }
  WB     { z                z                       z                       z                     x           z               x            x          }
  Gone   { z                z                       z                       z                     x           z               x            x          };
- on(      PutS             PutSpoilt            PutX                        PutClaimed       Back  BackAsked)
- S      { x                x                    x                           x                x     x         }
- I      { x                x                    x                           x                x     x         }
- X      { x                x                    x                           x                x     x         }
- SW     { x                x                    x                           x                x     x         }
- IW     { x                x                    x                           x                x     x         }
- I_Get  { [S Fill Loaded]  [I_Get Unspoil Get]  x                           x                x     x         }
- I_GetX { x                x                    [WB Stored WriteBack]       [X Fill Stored]  x     x         }
- WB     { x                x                    x                           x                x     x         }
- Gone   { x                x                    x                           x                [I]   [I Done]  };
+ on(      PutS             PutSpoilt                     PutX                   PutClaimed       Back  BackAsked)
+ S      { x                x                             x                      x                x     x         }
+ I      { x                x                             x                      x                x     x         }
+ X      { x                x                             x                      x                x     x         }
+ SW     { x                x                             x                      x                x     x         }
+ IW     { x                x                             x                      x                x     x         }
+ I_Get  { [S Fill Loaded]  [I Unspoil Fill Loaded Drop]  x                      x                x     x         }
+ I_GetX { x                x                             [WB Stored WriteBack]  [X Fill Stored]  x     x         }
+ WB     { x                x                             x                      x                x     x         }
+ Gone   { x                x                             x                      x                [I]   [I Done]  };
  on(      Inval                     CoreFlush                 Downgrade               Flush     Invalidate)
  S      { [I Flushed Drop]          x                         x                       [S Done]  [I Drop Done]      }
  I      { [I Flushed]               x                         x                       [I Done]  [I Done]           }
@@ -46,7 +49,7 @@ protocol! {
  I_GetX { [I_GetX Flushed]          z                         z                       z         z                  }
  WB     { [Gone FlushedNewer Drop]  [Gone FlushedNewer Drop]  [WB FlushedNewer Drop]  z         z                  }
  Gone   { x                         x                         x                       z         z                  };
- on(      Modify                     LoadWide           )
+ on(      Modify                     LoadWide)
  S      { [S Bring]                  [S Bring]          }
  I      { [I Bring]                  [I Bring]          }
  X      { [WB Found Take WriteBack]  [WB Hit WriteBack] }
@@ -57,6 +60,9 @@ protocol! {
  WB     { z                          z                  }
  Gone   { z                          z                  }
 }
+
+/// Marks a line that is given to be read once and not to be kept: a probe for it came before it did.
+pub(super) const ONCE: u8 = 1;
 
 /// The controller of table [`nmoesi_wt`].
 pub struct WriteThrough {
@@ -84,7 +90,7 @@ impl<const N: usize> Controller<N> for WriteThrough {
             Kind::Evict => Event::Evict,
             Kind::Flush => Event::Flush,
             Kind::Invalidate => Event::Invalidate,
-            Kind::PutS if line.early > 0 => Event::PutSpoilt,
+            Kind::PutS if line.early > 0 || msg.acks == ONCE => Event::PutSpoilt,
             Kind::PutS => Event::PutS,
             Kind::PutX if line.in_flight.is_empty() => Event::PutClaimed,
             Kind::PutX => Event::PutX,

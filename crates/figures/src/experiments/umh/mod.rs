@@ -41,11 +41,34 @@ pub(super) const PROGRAMS: [(&str, &str); 14] = [
     ("SLA", "scan"),
 ];
 
+/// Scaled inputs, in the order of [`PROGRAMS`], and what part of the paper's they are: a sixteenth, or a quarter where that would be a few blocks only. RS has a
+/// sixty-fourth, with a sixteenth of the caches: it takes a hundred times as long to simulate as the others.
+const SCALED: [(&str, u32); 14] = [
+    ("131072", 16),
+    ("256", 16),
+    ("131072", 16),
+    ("128x1", 4),
+    ("16", 4),
+    ("262144", 16),
+    ("256", 16),
+    ("256x256", 16),
+    ("8192x4", 16),
+    ("131072", 16),
+    ("32768", 16),
+    ("256x256", 4),
+    ("256x192", 16),
+    ("131072", 16),
+];
+
 /// Sizes of quick runs, in the order of [`PROGRAMS`].
 const QUICK: [&str; 14] = [
     "32768", "128", "32768", "64", "12", "65536", "128", "128x128", "2048x4", "32768", "8192", "64x64", "128x96",
     "32768",
 ];
+
+/// Programs whose kernels take four elements a work-item in AMD's suite, and one here. Their workgroups go to a GPU by fours, so that what follows
+/// each other in memory is dealt in as long pieces: a block of 4 KB and not a quarter of it.
+const BY_FOURS: [&str; 4] = ["black-scholes", "matmul", "transpose", "reduction"];
 
 /// The two fabrics of Table III.
 pub(super) const FABRICS: [&str; 2] = ["pcie", "nvlink"];
@@ -89,13 +112,27 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
     let place = PROGRAMS.iter().position(|(_, name)| *name == program).unwrap_or(0);
     let arguments = match size {
         Size::Quick => format!("--size {}", QUICK[place]),
-        Size::Scaled => "--size scaled-umh".to_owned(),
+        Size::Scaled => format!("--size {}", SCALED[place].0),
         Size::Paper => "--size paper-umh --no-check".to_owned(),
     };
     let mut keys = vec![format!("gpus={gpus}")];
-    // The ratio of footprint to caches is the paper's.
-    if size != Size::Paper {
-        keys.extend(["gpu.l1v.size=1 KiB", "gpu.l1s.size=1 KiB", "gpu.l2.size=32 KiB"].map(str::to_owned));
+    // What caches hold and what calls of the driver and launches take have the paper's proportion to the input.
+    let part = match size {
+        Size::Quick => 16,
+        Size::Scaled => SCALED[place].1,
+        Size::Paper => 1,
+    };
+    if part > 1 {
+        let caches = [("l1v", 16), ("l1s", 16), ("l2", 512)];
+        keys.extend(caches.map(|(cache, kib)| format!("gpu.{cache}.size={} KiB", kib / part)));
+        keys.push(format!("host.call={} ns", 1000 / part));
+        keys.extend(
+            [("first_launch", 3600), ("launch", 1800)]
+                .map(|(key, cycles)| format!("gpu.dispatcher.{key}={}", cycles / part)),
+        );
+    }
+    if gpus > 1 && BY_FOURS.contains(&program) {
+        keys.push("gpu.dispatcher.deal=4".to_owned());
     }
     keys.extend(changes.iter().map(|change| (*change).to_owned()));
     Job::new(&system.machine(fabric), program, &arguments).with(&keys).counting(&COUNTS)
@@ -104,13 +141,14 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
 /// What a run differs in from the paper's.
 pub(super) fn notes(size: Size) -> Vec<String> {
     let host = "the host is outside the machine: it executes an instruction a nanosecond, and each call of OpenCL takes a microsecond";
-    let mut notes = vec![host.to_owned()];
+    let dealt = "workgroups are dealt to GPUs in turn, those of BSch, MM, MT and RD by fours: a work-item takes one element here, and four in AMD's suite";
+    let mut notes = vec![host.to_owned(), dealt.to_owned()];
     match size {
         Size::Quick => {
-            notes.push("about a sixty-fourth of the paper's footprint, with a sixteenth of its caches: calls and whole blocks weigh more than in the paper".into())
+            notes.push("about a sixty-fourth of the paper's footprint, with a sixteenth of its caches and of what calls and launches take: whole blocks weigh more than in the paper".into())
         }
         Size::Scaled => notes.push(
-            "a sixteenth of the paper's footprint, with a sixteenth of its caches; blocks and stacks as in the paper"
+            "a sixteenth of the paper's footprint (FW, FWT, SC: a quarter; RS: a sixty-fourth), with that part of its caches and of what calls and launches take; blocks and stacks as in the paper"
                 .into(),
         ),
         Size::Paper => {}

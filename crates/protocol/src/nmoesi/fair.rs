@@ -1,0 +1,95 @@
+//! A compute unit gets on although another GPU takes the line away again and again: every grant to read is overtaken by a probe.
+#![cfg(test)]
+
+use super::{l2::L2, wt};
+use crate::{Block, Controller, Kind, Line, Log, Msg, Node, Place, Roster, Step, step};
+use mem::LineAddr;
+use std::collections::VecDeque;
+
+const N: usize = 4;
+
+const L1: Node = Node(0);
+const CACHE: Node = Node(1);
+/// The memory below is played by the test.
+const BELOW: Node = Node(2);
+const CU: Node = Node(128);
+
+/// A grant that was asked for comes this often at most; a protocol that never gets on would ask for ever.
+const PATIENCE: usize = 50;
+
+struct Gpu {
+    lines: [Line<N>; 2],
+    /// How often the memory below was asked for the line.
+    asked: usize,
+}
+
+impl Gpu {
+    fn new() -> Self {
+        let first = |controller: &dyn Controller<N>| {
+            let state = controller.table().states.iter().position(|&state| state == "I").unwrap_or(0);
+            Line::new(state as u8)
+        };
+        Self { lines: [first(&wt::GPU), first(&L2)], asked: 0 }
+    }
+
+    /// What the memory answers: to one who reads, the line, which a probe on behalf of a writer elsewhere overtakes.
+    fn below(&mut self, msg: &Msg<N>) -> Vec<Msg<N>> {
+        self.asked += usize::from(matches!(msg.kind, Kind::Get | Kind::GetS | Kind::GetX));
+        let tell = |kind, data| Msg::new(BELOW, CACHE, kind, LineAddr(0), data);
+        let line = Block::full([7; N]);
+        match msg.kind {
+            Kind::Get | Kind::GetS => vec![tell(Kind::Inval, Block::EMPTY), tell(Kind::PutS, line)],
+            Kind::GetX => vec![tell(Kind::PutX, line)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// One access of the compute unit, to its end, and what it is told.
+    fn access(&mut self, kind: Kind, data: Block<N>) -> Option<Msg<N>> {
+        let mut told = None;
+        let mut inbox = VecDeque::from([Msg::new(CU, L1, kind, LineAddr(0), data)]);
+        while let Some(msg) = inbox.pop_front() {
+            if msg.to == CU {
+                told = Some(msg);
+                continue;
+            }
+            if msg.to == BELOW {
+                assert!(self.asked < PATIENCE, "the access is never performed");
+                inbox.extend(self.below(&msg));
+                continue;
+            }
+            let (controller, below): (&dyn Controller<N>, _) =
+                if msg.to == L1 { (&wt::GPU, CACHE) } else { (&L2, BELOW) };
+            let above = Roster::row(L1, 1);
+            let place = Place { me: msg.to, below, above: &above };
+            let mut log = Log::new(controller.table(), 4);
+            let line = &mut self.lines[msg.to.0 as usize];
+            match step(controller, controller.table(), place, line, &msg, &mut log).expect("the table has no hole") {
+                Step::Stall => inbox.push_back(msg),
+                Step::Sends(sends) => inbox.extend(sends),
+            }
+        }
+        told
+    }
+
+    fn states(&self) -> [&'static str; 2] {
+        [(&wt::GPU as &dyn Controller<N>, 0), (&L2, 1)]
+            .map(|(controller, node)| controller.table().states[self.lines[node].state as usize])
+    }
+}
+
+#[test]
+fn a_load_reads_a_line_that_a_probe_has_overtaken_once_and_nobody_keeps_it() {
+    let mut gpu = Gpu::new();
+    let loaded = gpu.access(Kind::Load, Block::EMPTY).map(|told| (told.kind, told.data));
+    assert_eq!(loaded, Some((Kind::Loaded, Block::full([7; N]))));
+    assert_eq!((gpu.asked, gpu.states()), (1, ["I", "I"]));
+}
+
+#[test]
+fn a_store_whose_line_was_overtaken_asks_for_it_to_write() {
+    let mut gpu = Gpu::new();
+    gpu.access(Kind::Store, Block::one(1, 5));
+    assert_eq!((gpu.asked, gpu.states()), (2, ["I", "M"]), "once to read, once to write; and it has landed");
+    assert_eq!(gpu.lines[1].data, Block::full([7, 5, 7, 7]));
+}

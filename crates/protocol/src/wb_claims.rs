@@ -14,7 +14,7 @@ use claims::{Action, Event, State};
 
 protocol! {
  /// `Whole`: every byte is held, written or read.
- claims actions(Ask Fetch Fill Answer Reply Take Ack Claim WriteBack Clean Drop Tell Gone Done DoneAsked Bring Found)
+ claims actions(Ask Fetch Fill Answer Reply Take Ack Claim WriteBack Clean Drop Tell Gone Done DoneAsked Bring Found Shed)
  on(  Read            Write                Evict                    Flush               Invalidate          Data             Landed                  )
  I  { [F Ask Fetch]   [PA Take Ack Claim]  [I]                      [I Done]            [I Done]            x                x                       }
  V  { [V Reply]       [DA Take Ack Claim]  [I Drop Tell]            [V Done]            [I Drop Tell Done]  x                x                       }
@@ -35,7 +35,7 @@ protocol! {
  F  { z          x                      x        [F Gone]                      }
  PF { z          z                      x        z                             }
  PA { z          z                      [P]      [PA Gone]                     }
- DA { x          z                      [D]      z                             }
+ DA { x          z                      [D]      [PA Shed Gone]                }
  W  { z          x                      x        [W Gone]                      }
  PC { z          z                      x        z                             }
  DC { x          z                      x        z                             }
@@ -107,6 +107,7 @@ impl<const N: usize> Controller<N> for ClaimingL2 {
             Action::DoneAsked => return common::done_asked(work),
             Action::Bring => common::bring(work, Kind::Read),
             Action::Found => common::found(work, Stamps::ZERO),
+            Action::Shed => work.line.data = work.line.data.only(work.line.dirty),
         }
         Ok(())
     }

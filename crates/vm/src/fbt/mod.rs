@@ -249,6 +249,10 @@ impl Fbt {
         let way = self.tables.0.borrow().of_page(line.0 / PAGE);
         let entry = way.map(|way| *self.tables.0.borrow().entry(way));
         match (way, entry) {
+            (Some(_), Some(Entry { recalled: true, .. })) if packet.msg.kind == Kind::Upgrade => {
+                self.park(packet);
+                Ok(())
+            }
             (Some(way), Some(entry)) if entry.lines & bit(line) != 0 => self.known(way, packet),
             // Its tag is there: a sector of the line has been translated.
             (Some(way), Some(entry)) if !entry.locked && entry.lines & self.sectors(line) != 0 => {
@@ -330,7 +334,7 @@ impl Fbt {
         let mut tables = self.tables.0.borrow_mut();
         if let Some(way) = tables.of_page(line.0 / PAGE) {
             let entry = tables.entry_mut(way);
-            if entry.locked && entry.lines & bit(line) == 0 {
+            if entry.locked && (entry.lines & bit(line) == 0 || entry.recalled && packet.msg.kind == Kind::Upgrade) {
                 drop(tables);
                 self.park(packet);
                 return Ok(());
@@ -358,8 +362,11 @@ impl Fbt {
             Ok(way) => {
                 let page = line.0 / PAGE;
                 let (lines, outstanding, writable) = (0, 0, rights.write);
-                let (written, synonym, locked) = (false, false, false);
-                tables.insert(way, Entry { page, frame, lines, writable, written, synonym, outstanding, locked });
+                let (written, synonym, locked, recalled) = (false, false, false, false);
+                tables.insert(
+                    way,
+                    Entry { page, frame, lines, writable, written, synonym, outstanding, locked, recalled },
+                );
                 tables.set_line(way, bit(line), true);
                 drop(tables);
                 self.known(way, packet)

@@ -143,6 +143,10 @@ impl Fbt {
             _ => return false,
         };
         drop(tables);
+        if matches!(next, Phase::Lines(_)) {
+            let mut tables = self.tables.0.borrow_mut();
+            self.removals[number].ways.iter().for_each(|way| tables.entry_mut(*way).recalled = true);
+        }
         self.removals[number].phase = next;
         true
     }

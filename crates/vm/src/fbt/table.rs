@@ -32,6 +32,8 @@ pub(crate) struct Entry {
     pub outstanding: u32,
     /// Whether it is being removed: no new requests are started.
     pub locked: bool,
+    /// Its lines have been recalled: a claim that comes now is answered under the next entry.
+    pub recalled: bool,
 }
 
 impl Entry {

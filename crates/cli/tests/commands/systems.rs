@@ -29,7 +29,16 @@ fn a_launch_in_time_is_summed_up_and_leaves_a_report() {
     assert!(text.contains("What held it up most:") && text.contains("waited for vector memory"), "{text}");
     let json = cohesim(&command.iter().copied().chain(["--json"]).collect::<Vec<_>>()).json();
     assert_eq!(json["simulated"]["system"], "skeleton");
-    let files = ["machine.toml", "report.html", "run.json", "stats.csv", "stats.json", "stats.parquet", "summary.json"];
+    let files = [
+        "machine.toml",
+        "plan.json",
+        "report.html",
+        "run.json",
+        "stats.csv",
+        "stats.json",
+        "stats.parquet",
+        "summary.json",
+    ];
     let mut names: Vec<String> = std::fs::read_dir(&out)
         .expect("the folder was made")
         .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())

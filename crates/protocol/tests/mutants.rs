@@ -33,7 +33,7 @@ fn enough_are_noticed(name: &str, trial: &Trial) {
 fn at_least_95_of_100_changes_to_the_tables_are_noticed_and_the_others_are_explained() {
     let explained = documented("Changes that the checker does not notice");
     for name in SEARCHED {
-        let trial = try_out(name, Walks { number: 60, steps: 300 }, usize::MAX);
+        let trial = try_out(name, Walks { number: 150, steps: 300 }, usize::MAX);
         enough_are_noticed(name, &trial);
         let unexplained =
             trial.survivors.iter().filter(|survivor| !explained.contains(&format!("`{}`", survivor.name)));

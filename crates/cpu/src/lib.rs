@@ -14,4 +14,5 @@ mod spec;
 
 pub use crate::core::{Core, thread_of};
 pub use program::{Executed, Fetch, Program, Touch};
+pub use x86::trace::Class;
 pub use spec::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, SpecError, Timing, Unit};

@@ -1,10 +1,10 @@
-//! A CPU core, section `[cpu.core]` of a machine file. Its functional units are those of [`CoreSpec::default`].
+//! A CPU core, section `[cpu.core]` of a machine file, and its functional units, `[cpu.core.units]`.
 
 use crate::{
     file::{Because, File, MachineError, join},
     values::{Choice, Number, OneOf, Positive, PowerOfTwo, SHORT, USUAL, WIDE},
 };
-use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
+use cpu::{Class, CoreSpec, Direction, Jitter, PredictorSpec, Registers, Timing, Unit};
 use serde::Deserialize;
 
 const PATH: &str = "cpu.core";
@@ -37,6 +37,7 @@ struct CoreFile {
     next_line: bool,
     wait_for_addresses: bool,
     store_prefetch: bool,
+    forwarding: Positive<SHORT>,
     jitter: Number<SHORT>,
     jitter_seed: Number<{ u64::MAX }>,
 }
@@ -85,10 +86,54 @@ impl Predictor {
     }
 }
 
+/// Functional units of one kind: a section of `[cpu.core.units]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitFile {
+    count: Positive<WIDE>,
+    latency: Positive<SHORT>,
+    interval: Positive<SHORT>,
+}
+
+/// `[cpu.core.units]` has no keys of its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitsFile {}
+
+/// The kinds of functional units, and the classes of work that each executes.
+const UNITS: [(&str, &[Class]); 14] = [
+    ("integer", &[Class::Integer, Class::Shift]),
+    ("multiply", &[Class::Multiply]),
+    ("divide", &[Class::Divide]),
+    ("vector", &[Class::Vector, Class::Transfer]),
+    ("vector_multiply", &[Class::VectorMultiply]),
+    ("float_add", &[Class::FloatAdd]),
+    ("float_multiply", &[Class::FloatMultiply]),
+    ("float_divide", &[Class::FloatDivide]),
+    ("float_root", &[Class::FloatRoot]),
+    ("float_convert", &[Class::FloatConvert]),
+    ("x87_add", &[Class::X87Add]),
+    ("x87_multiply", &[Class::X87Multiply]),
+    ("x87_divide", &[Class::X87Divide]),
+    ("x87_slow", &[Class::X87Slow]),
+];
+
+/// Reads the functional units of a core, and its address generation units.
+fn units(file: &mut File) -> Result<(Vec<Unit>, Timing), MachineError> {
+    let UnitsFile {} = file.section(&join(PATH, "units"))?;
+    let mut read = |name: &str| -> Result<Timing, MachineError> {
+        let UnitFile { count, latency, interval } = file.section(&join(&join(PATH, "units"), name))?;
+        Ok(Timing { count: count.count(), latency: latency.cycles(), interval: interval.cycles() })
+    };
+    let units = UNITS.iter().map(|(name, does)| Ok(Unit::new(does, read(name)?))).collect::<Result<_, _>>()?;
+    Ok((units, read("address")?))
+}
+
 /// Reads the section of a core.
 pub fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
     idle_keys(file)?;
     let of: CoreFile = file.section(PATH)?;
+    let (units, address) = units(file)?;
     Ok(CoreSpec {
         fetch_width: of.fetch_width.count(),
         decode_width: of.decode_width.count(),
@@ -117,8 +162,10 @@ pub fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
         next_line: of.next_line,
         wait_for_addresses: of.wait_for_addresses,
         store_prefetch: of.store_prefetch,
+        forwarding: of.forwarding.cycles(),
+        units,
+        address,
         jitter: (of.jitter.get() > 0).then_some(Jitter { seed: of.jitter_seed.get(), most: of.jitter.cycles() }),
-        ..CoreSpec::default()
     })
 }
 

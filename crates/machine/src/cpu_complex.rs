@@ -203,7 +203,7 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     // Two more stations: the hub and the system agent.
     let stations = stacks(cpu.cores.count(), gpu_mmu, dma) + slices.count + 2;
     // Wires between caches and to memory take their capacity and width from the network.
-    let used = ["capacity", "bytes_per_cycle"];
+    let used = ["capacity", "bytes_per_cycle", "cut_through"];
     let Some(network) = network::network(file, "system.network", &used, stations)? else {
         return Err(file.wrong("system.network", Some("kind"), "must be a network: ring, crossbar, mesh or bus"));
     };

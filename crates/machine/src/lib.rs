@@ -11,6 +11,7 @@ mod core;
 pub mod cpu_complex;
 mod device;
 mod driver;
+mod implied;
 pub mod fabric;
 pub mod file;
 pub mod golden;
@@ -36,6 +37,7 @@ mod values;
 pub mod zones;
 
 pub use driver::{DriverFacts, DriverSpec};
+pub use implied::{Implied, of_cores as implied};
 pub use file::{File, Idle, MachineError, about_part, shipped, shipped_parts};
 pub use interconnect::{NetworkSpec, Topology};
 pub use links::{LinkProbe, links};

@@ -1,5 +1,6 @@
 //! `cohesim bench`: measurements of cohesim itself.
 
+mod cores;
 mod engine;
 mod gcn3;
 mod machine;

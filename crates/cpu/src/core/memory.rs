@@ -6,7 +6,7 @@
 
 use super::{
     Pipeline,
-    op::{Load, Op, Store},
+    op::{Flush, Load, Op, Store},
     thread::{Front, Thread},
 };
 use engine::Lane;
@@ -25,6 +25,8 @@ pub(super) enum For {
     Fetch,
     /// A line of code.
     Code(u64),
+    /// A line that is flushed.
+    Flush,
 }
 
 const THREAD: u32 = 8;
@@ -37,6 +39,7 @@ impl For {
             For::Prefetch => (2, 0),
             For::Fetch => (3, 0),
             For::Code(line) => (4, line),
+            For::Flush => (5, 0),
         };
         RequestId(number << (THREAD + 3) | (thread as u64) << 3 | kind)
     }
@@ -48,7 +51,8 @@ impl For {
             1 => For::Store,
             2 => For::Prefetch,
             3 => For::Fetch,
-            _ => For::Code(number),
+            4 => For::Code(number),
+            _ => For::Flush,
         };
         (what, (id.0 >> 3) as usize & ((1 << THREAD) - 1))
     }
@@ -101,6 +105,7 @@ impl Pipeline {
                 }
                 For::Store => self.performed(t, now),
                 For::Prefetch | For::Code(_) => {}
+                For::Flush => self.threads[t].flushing -= 1,
                 For::Fetch => self.threads[t].front = Front::From(now),
             }
         }
@@ -142,7 +147,7 @@ impl Pipeline {
         self.counts.forwards.add(touches.end - touches.start - u64::from(from_memory));
         thread.op_mut(number).outstanding = from_memory;
         if from_memory == 0 {
-            return self.wheel.put(now + 1, t, number);
+            return self.wheel.put(now + self.spec.forwarding.0, t, number);
         }
         for touch in touches {
             let thread = &self.threads[t];
@@ -195,6 +200,22 @@ impl Pipeline {
         let (id, line) = (For::Store.id(t), Load { virt, line, mask: Mask::NONE });
         self.counts.stores.increment();
         self.request(Lane::Coherence, id, Access::Store, line, data);
+    }
+
+    /// Sends the committed flushes whose older stores have been sent.
+    pub(super) fn send_flushes(&mut self, t: usize) {
+        while self.threads[t].flushes_committed > 0 {
+            let thread = &mut self.threads[t];
+            let next = thread.flushes.front().copied().filter(|flush| flush.older_stores <= thread.stores_sent);
+            let Some(Flush { virt, line, .. }) = next else { return };
+            thread.flushes.pop_front();
+            thread.flushes_committed -= 1;
+            thread.flushing += 1;
+            self.active = true;
+            self.counts.flushes.increment();
+            let (id, line) = (For::Flush.id(t), Load { virt, line, mask: Mask::NONE });
+            self.request(Lane::Coherence, id, Access::FlushLine, line, Block::EMPTY);
+        }
     }
 
     /// Adds a store without a micro-operation: one of the kernel, or an empty one that only unlocks a line.

@@ -118,7 +118,7 @@ impl Core {
             data,
             code,
             threads: (0..threads).map(|_| Thread::new(&spec, &shares, &units)).collect(),
-            wheel: Wheel::new(units.longest()),
+            wheel: Wheel::new(units.longest().max(spec.forwarding.0)),
             units,
             predictor: Predictor::new(&spec.predictor, threads),
             random: spec.jitter.map(|jitter| Pcg64Mcg::seed_from_u64(jitter.seed)),

@@ -12,6 +12,8 @@ pub enum Kind {
     Load,
     StoreAddress,
     StoreData,
+    /// A line that is flushed when the micro-operation is committed.
+    Flush,
     Compute,
 }
 
@@ -104,6 +106,15 @@ pub struct Store {
     pub ready: bool,
     /// Whether the line has been requested ahead of the store.
     pub prefetched: bool,
+}
+
+/// A line to be flushed.
+#[derive(Clone, Copy, Debug)]
+pub struct Flush {
+    pub virt: VirtAddr,
+    pub line: PhysAddr,
+    /// Stores before this number are older, and sent first.
+    pub older_stores: u64,
 }
 
 /// A queue whose items keep their numbers.

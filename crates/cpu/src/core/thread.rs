@@ -7,7 +7,7 @@
 use super::{
     bits::Bits,
     code::CodeLines,
-    op::{Kind, Load, MOST_OPS, NONE, Op, State, Store, Track},
+    op::{Flush, Kind, Load, MOST_OPS, NONE, Op, State, Store, Track},
     units::Units,
 };
 use crate::{CoreSpec, spec::NAMED};
@@ -124,6 +124,11 @@ pub struct Thread {
     pub stores_sent: u64,
     /// The next store is not sent before this cycle.
     pub send_from: u64,
+    /// Lines to be flushed that have not been sent; how many of them have been committed; how many have been sent and
+    /// are not done.
+    pub flushes: VecDeque<Flush>,
+    pub flushes_committed: usize,
+    pub flushing: usize,
     /// Number of stores in flight, by a hash of their lines.
     filter: [u16; 64],
     /// Loads that wait until a store has been performed.
@@ -166,6 +171,9 @@ impl Thread {
             stores_committed: 0,
             stores_sent: 0,
             send_from: 0,
+            flushes: VecDeque::new(),
+            flushes_committed: 0,
+            flushing: 0,
             filter: [0; 64],
             blocked: Vec::new(),
             held: Vec::new(),
@@ -199,7 +207,7 @@ impl Thread {
 
     /// Whether nothing of the thread is in flight.
     pub fn is_quiet(&self) -> bool {
-        self.committed == self.fetched && self.stores.is_empty()
+        self.committed == self.fetched && self.stores.is_empty() && self.flushes.is_empty() && self.flushing == 0
     }
 
     /// Makes the micro-operation being dispatched wait for its inputs, and registers it as the producer of its outputs.

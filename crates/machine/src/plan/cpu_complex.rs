@@ -265,8 +265,8 @@ impl Lowering<'_> {
         let homes = cpu.channels.deal(|channel| self.numbers.memory(channel));
         let above = Roster::row(self.numbers.core_l2(0), Sharers::MOST);
         let bank = spec_of(&cpu.l3, of_cpu(Role::LastLevel), me, homes, above);
-        let spec =
-            cache::CacheSpec { lifts_requests: true, ..cache_spec(bank, cpu.l3.ports, orders_of_cpu(Role::LastLevel)) };
+        let plain = cache_spec(bank, cpu.l3.ports, orders_of_cpu(Role::LastLevel));
+        let spec = cache::CacheSpec { lifts_requests: true, flushes_lines: true, ..plain };
         let plan =
             CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory), speaks_to: None };
         let path = Path::to("cpu").and_one("l3_", slice);

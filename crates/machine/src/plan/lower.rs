@@ -416,7 +416,7 @@ impl Plan {
 
 /// A wire within a partition: what each end calls its way, and how it is made.
 pub(super) fn ports((there, out): (&str, PortSpec), (back, returns): (&str, PortSpec)) -> Wire {
-    let way = |name: &str, spec| Way { name: name.to_owned(), spec };
+    let way = |name: &str, spec| Way { name: name.to_owned(), spec, head: None };
     Wire::Ports { there: way(there, out), back: way(back, returns) }
 }
 
@@ -437,6 +437,7 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         ordered: None,
         sees: Sees::Newest,
         lifts_requests: false,
+        flushes_lines: false,
         wide_acquires: false,
         virtual_tags: false,
         counts_tlb_misses: false,

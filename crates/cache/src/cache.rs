@@ -201,7 +201,7 @@ impl Cache {
             free_at: 0,
             turns: RoundRobin::new(askers),
             orders,
-            flushes: LineFlushes::new(spec.flushes_lines),
+            flushes: LineFlushes::new(spec.flushes_lines, spec.flushes_below),
             bell,
             observer,
             until_wrong: None,

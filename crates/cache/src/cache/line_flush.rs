@@ -1,8 +1,8 @@
 //! Flushes of single lines, as a core's `clflush` asks for them.
 //!
 //! A flush goes down to the cache that is nearest to memory, past the others. There the line is evicted like a victim:
-//! all caches above give it up, and it is written to memory if it has changed. The answer goes back the same way when
-//! nothing of the line is left. Several flushes may be in flight; as many per first-level cache as it has MSHRs.
+//! all caches above give it up, and it is written to memory if it has changed. Where GPUs join in memory, memory then has
+//! them give it up as well. The answer goes back the same way when nothing of the line is left. Several flushes may be in flight; as many per first-level cache as it has MSHRs.
 
 use super::Cache;
 use engine::Lane;
@@ -21,19 +21,28 @@ pub(super) enum Asker {
 
 /// The flushes of a cache that are not done, oldest first.
 pub(super) struct LineFlushes {
-    waiting: Vec<(LineAddr, Asker)>,
+    waiting: Vec<Flush>,
     /// Whether this cache carries them out, as memory is below it.
     here: bool,
+    /// Whether memory has to carry them out after this cache.
+    below: bool,
+}
+
+struct Flush {
+    line: LineAddr,
+    asker: Asker,
+    /// Whether they are to be carried out below now.
+    passed: bool,
 }
 
 impl LineFlushes {
-    pub fn new(here: bool) -> Self {
-        Self { waiting: Vec::new(), here }
+    pub fn new(here: bool, below: bool) -> Self {
+        Self { waiting: Vec::new(), here, below }
     }
 
     /// The lines that others have to flush first.
     pub fn passed_on(&self) -> impl Iterator<Item = LineAddr> {
-        self.waiting.iter().map(|(line, _)| *line).filter(|_| !self.here)
+        self.waiting.iter().filter(|flush| flush.passed).map(|flush| flush.line)
     }
 }
 
@@ -43,39 +52,48 @@ impl Cache {
         if matches!(asker, Asker::Requester(..)) && self.flushes.waiting.len() >= self.bank.mshrs() {
             return false;
         }
-        self.flushes.waiting.push((line, asker));
-        if self.flushes.here {
-            self.bank.leave(line);
-        } else {
-            let below = *self.homes.of(line.0);
-            self.to.send(Msg::new(self.me, below, Kind::Flush, flush_of(line), Block::EMPTY).into());
+        let passed = !self.flushes.here;
+        self.flushes.waiting.push(Flush { line, asker, passed });
+        match passed {
+            true => self.pass_flush(line),
+            false => self.bank.leave(line),
         }
         true
     }
 
-    /// The cache below has flushed a line.
+    fn pass_flush(&mut self, line: LineAddr) {
+        let below = *self.homes.of(line.0);
+        self.to.send(Msg::new(self.me, below, Kind::Flush, flush_of(line), Block::EMPTY).into());
+    }
+
+    /// A line has been flushed below.
     pub(super) fn flushed(&mut self, line: LineAddr) {
-        if let Some(place) = self.flushes.waiting.iter().position(|(of, _)| *of == line) {
+        if let Some(place) = self.flushes.waiting.iter().position(|flush| flush.passed && flush.line == line) {
             self.answer_flush(place);
         }
     }
 
-    /// Answers the flushes whose lines are gone.
+    /// Answers the flushes whose lines are gone here, or passes them on.
     pub(super) fn answer_flushes(&mut self) {
         if !self.flushes.here {
             return;
         }
         let mut place = 0;
-        while let Some((line, _)) = self.flushes.waiting.get(place) {
-            match self.bank.is_leaving(*line) {
-                true => place += 1,
-                false => self.answer_flush(place),
+        while let Some(flush) = self.flushes.waiting.get_mut(place) {
+            let line = flush.line;
+            if flush.passed || self.bank.is_leaving(line) {
+                place += 1;
+            } else if self.flushes.below {
+                flush.passed = true;
+                self.pass_flush(line);
+            } else {
+                self.answer_flush(place);
             }
         }
     }
 
     fn answer_flush(&mut self, place: usize) {
-        let (line, asker) = self.flushes.waiting.remove(place);
+        let Flush { line, asker, .. } = self.flushes.waiting.remove(place);
         match asker {
             Asker::Cache(node) => {
                 self.to.send(Msg::new(self.me, node, Kind::Done, flush_of(line), Block::EMPTY).into());

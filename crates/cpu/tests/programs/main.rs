@@ -232,6 +232,7 @@ fn any_core(random: &mut Pcg64Mcg) -> CoreSpec {
         next_line: up_to(2) == 1,
         wait_for_addresses: up_to(2) == 1,
         store_prefetch: up_to(2) == 1,
+        forwarding: Cycles(up_to(3) as u64),
         jitter: (up_to(3) == 1).then_some(Jitter { seed, most: Cycles(9) }),
         units: spec.units,
     }

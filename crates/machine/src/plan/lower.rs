@@ -350,9 +350,9 @@ impl Lowering<'_> {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
             boundary: self.boundary(),
-            flush_late: self.copies() == Some(Synchronisation::Dynamic),
+            flush_late: self.copies() == Some(Synchronisation::Dynamic) || cpu.is_some_and(CpuComplex::flushes_buffers),
             flush_before: flushes || self.copies().is_some(),
-            flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
+            flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel && !cpu.flushes_buffers()),
             regions: cpu.is_none(),
             accounts: self.machine.fabric.is_some(),
         }
@@ -438,6 +438,7 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         sees: Sees::Newest,
         lifts_requests: false,
         flushes_lines: false,
+        flushes_below: false,
         wide_acquires: false,
         virtual_tags: false,
         counts_tlb_misses: false,

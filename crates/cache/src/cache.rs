@@ -26,8 +26,8 @@ use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope
 use interconnect::{
     HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, is_order, lane, name_of, whole_page,
 };
-use mem::{Access, Block, Interleave, LINE, LineAddr, Reply, Request, Seen, stamp_of};
 use line_flush::{Asker, LineFlushes};
+use mem::{Access, Block, Interleave, LINE, LineAddr, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, flushed_line, roles::Sees};

@@ -41,6 +41,11 @@ pub struct CoreSpec {
     /// If set, loads wait until the addresses of all older stores are known. Otherwise they wait only for older stores
     /// to the same bytes.
     pub wait_for_addresses: bool,
+    /// What is loaded ahead into the data cache.
+    pub prefetch: PrefetchSpec,
+    /// Whether code is fetched behind a mispredicted branch until the branch is known to be wrong: lines of code are
+    /// requested in order from the path not taken, and execute nothing.
+    pub wrong_path: bool,
     /// Requests the line of a store as soon as its address is known (3.2.2), so that it is present when the store
     /// commits.
     pub store_prefetch: bool,
@@ -118,6 +123,23 @@ pub enum Direction {
     Combined { bimodal: usize, histories: usize, bits: u32, counters: usize, choices: usize },
 }
 
+/// What a core loads ahead into its data cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetch {
+    None,
+    /// The lines behind each line that is loaded from.
+    NextLine,
+    /// The addresses ahead of load instructions that advance by a constant distance.
+    Stride,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefetchSpec {
+    pub kind: Prefetch,
+    /// Lines or strides ahead.
+    pub degree: usize,
+}
+
 /// Random delays, determined by their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
@@ -173,6 +195,8 @@ impl Default for CoreSpec {
             line_buffers: 4,
             next_line: false,
             wait_for_addresses: false,
+            prefetch: PrefetchSpec { kind: Prefetch::None, degree: 1 },
+            wrong_path: false,
             store_prefetch: true,
             forwarding: Cycles(1),
             jitter: None,

@@ -15,8 +15,7 @@ use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, P
 use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, is_order, lane, name_of};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, Share, stamp_of};
 use protocol::{
-    flush_of, flushed_line,
-    Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Stamps, Step,
+    Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Stamps, Step, flush_of, flushed_line,
     orders::{Orders, orders_home},
     roles::Seat,
     step,

@@ -4,7 +4,7 @@ use crate::{
     file::{Because, File, MachineError, join},
     values::{Choice, Number, OneOf, Positive, PowerOfTwo, SHORT, USUAL, WIDE},
 };
-use cpu::{Class, CoreSpec, Direction, Jitter, PredictorSpec, Registers, Timing, Unit};
+use cpu::{Class, CoreSpec, Direction, Jitter, PredictorSpec, Prefetch, PrefetchSpec, Registers, Timing, Unit};
 use serde::Deserialize;
 
 const PATH: &str = "cpu.core";
@@ -35,6 +35,9 @@ struct CoreFile {
     penalty: Number,
     line_buffers: Positive<WIDE>,
     next_line: bool,
+    prefetch: OneOf<Prefetch>,
+    prefetch_degree: Positive<8>,
+    wrong_path: bool,
     wait_for_addresses: bool,
     store_prefetch: bool,
     forwarding: Positive<SHORT>,
@@ -57,6 +60,12 @@ impl Choice for Predictor {
         use Predictor::{Bimodal, Combined, Never, Perfect, TwoLevel};
         let simple = [("never", Never), ("perfect", Perfect), ("bimodal", Bimodal)];
         simple.into_iter().chain([("two-level", TwoLevel), ("combined", Combined)]).collect()
+    }
+}
+
+impl Choice for Prefetch {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("none", Self::None), ("next-line", Self::NextLine), ("stride", Self::Stride)]
     }
 }
 
@@ -160,6 +169,8 @@ pub fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
         },
         line_buffers: of.line_buffers.count(),
         next_line: of.next_line,
+        prefetch: PrefetchSpec { kind: of.prefetch.0, degree: of.prefetch_degree.count() },
+        wrong_path: of.wrong_path,
         wait_for_addresses: of.wait_for_addresses,
         store_prefetch: of.store_prefetch,
         forwarding: of.forwarding.cycles(),
@@ -179,6 +190,14 @@ fn idle_keys(file: &mut File) -> Result<(), MachineError> {
     for key in Predictor::TwoLevel.uses().iter().filter(|key| !predictor.uses().contains(key)) {
         let others: Vec<&str> = words.iter().filter(|it| it.1.uses().contains(key)).map(|it| it.0).collect();
         file.idle(&join(PATH, key), &Because::value("cpu.core.predictor", word, &others));
+    }
+    if file.key::<OneOf<Prefetch>>(PATH, "prefetch")?.0 == Prefetch::None {
+        let why = Because::value("cpu.core.prefetch", "none", &["next-line", "stride"]);
+        file.idle("cpu.core.prefetch_degree", &why);
+    }
+    if predictor == Predictor::Perfect {
+        let why = Because::value("cpu.core.predictor", "perfect", &["never", "bimodal", "two-level", "combined"]);
+        file.idle("cpu.core.wrong_path", &why);
     }
     if file.key::<Number<SHORT>>(PATH, "jitter")?.get() == 0 {
         let why =

@@ -161,6 +161,14 @@ impl Ways<'_> {
             Some(ways + self.to_slice(0, slice, held)? + written)
         };
         // The L1D's orders travel up without bandwidth of their own.
-        Some((self.l1() - 1.0) + down + up(HEADER) + self.near(held, self.cpu.l2.latency.0) + up(HEADER) + 1.0 + self.mean(ring)?)
+        Some(
+            (self.l1() - 1.0)
+                + down
+                + up(HEADER)
+                + self.near(held, self.cpu.l2.latency.0)
+                + up(HEADER)
+                + 1.0
+                + self.mean(ring)?,
+        )
     }
 }

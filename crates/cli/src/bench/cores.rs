@@ -14,7 +14,8 @@ use workloads::Probe;
 /// Measures the first core of a machine and its caches; in cycles of the core.
 pub fn of_cores(machine: &Machine, ui: &Ui) -> miette::Result<Vec<Probe>> {
     let Some(cpu) = &machine.cpu else { return Ok(Vec::new()) };
-    let matches = GuestOptions::augment_args(clap::Command::new("guest")).try_get_matches_from(["guest", "core-probes"]);
+    let matches =
+        GuestOptions::augment_args(clap::Command::new("guest")).try_get_matches_from(["guest", "core-probes"]);
     let guest = GuestOptions::from_arg_matches(&matches.into_diagnostic()?).into_diagnostic()?;
     let options = Options::default();
     let progress = Progress::start("core-probes", &options.monitor, None, ui);

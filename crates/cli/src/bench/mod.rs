@@ -1,7 +1,7 @@
 //! `cohesim bench`: measurements of cohesim itself.
 
 mod cores;
-mod engine;
+pub mod engine;
 mod gcn3;
 mod machine;
 mod sim;

@@ -97,6 +97,8 @@ pub struct Counts {
     pub stores: Counter,
     pub prefetches: Counter,
     pub flushes: Counter,
+    pub data_prefetches: Counter,
+    pub wrong_path_lines: Counter,
     pub code_lines: Counter,
     /// How often fetch waited: for a drain, a lock, a missing line, the kernel.
     pub drains: Counter,
@@ -123,6 +125,8 @@ impl Counts {
             stores: scope.counter("stores"),
             prefetches: scope.counter("store_prefetches"),
             flushes: scope.counter("flushes"),
+            data_prefetches: scope.counter("data_prefetches"),
+            wrong_path_lines: scope.counter("wrong_path_lines"),
             code_lines: scope.counter("code_lines"),
             drains: fetch.counter("drain"),
             locks: fetch.counter("lock"),

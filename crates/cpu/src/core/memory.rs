@@ -11,7 +11,8 @@ use super::{
 };
 use engine::Lane;
 use interconnect::HEADER;
-use mem::{Access, Asid, Block, LINE, Mask, PhysAddr, Request, RequestId, Scope, VirtAddr};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Request, RequestId, Scope, VirtAddr};
+use smallvec::SmallVec;
 
 /// The purpose of a request. It is encoded in the request's number, so that the reply carries it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,11 +150,29 @@ impl Pipeline {
         if from_memory == 0 {
             return self.wheel.put(now + self.spec.forwarding.0, t, number);
         }
+        if self.prefetcher.is_on() {
+            self.load_ahead(t, touches.clone());
+        }
         for touch in touches {
             let thread = &self.threads[t];
             if let Source::Memory = thread.source(touch, older_stores) {
                 let load = *thread.loads.get(touch);
                 self.request(Lane::Request, For::Load(number).id(t), Access::Load, load, Block::zeros(load.mask));
+            }
+        }
+    }
+
+    /// Requests what is probably loaded after these loads.
+    fn load_ahead(&mut self, t: usize, touches: std::ops::Range<u64>) {
+        for touch in touches {
+            let Load { virt, line, mask, rip } = *self.threads[t].loads.get(touch);
+            let inside = Bytes(mask.iter().next().unwrap_or(0) as u64);
+            let mut lines = SmallVec::<[(VirtAddr, PhysAddr); 4]>::new();
+            self.prefetcher.load(rip, virt + inside, line + inside, |virt, line| lines.push((virt, line)));
+            for (virt, line) in lines {
+                self.counts.data_prefetches.increment();
+                let load = Load { virt, line, mask: Mask::first(1), rip: 0 };
+                self.request(Lane::Request, For::Prefetch.id(t), Access::Load, load, Block::zeros(load.mask));
             }
         }
     }
@@ -187,7 +206,7 @@ impl Pipeline {
     /// Requests a line for a later store.
     pub(super) fn ask_to_write(&mut self, t: usize, virt: VirtAddr, line: PhysAddr) {
         self.counts.prefetches.increment();
-        let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE });
+        let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE, rip: 0 });
         self.request(Lane::Request, id, Access::Store, line, Block::EMPTY);
     }
 
@@ -197,7 +216,7 @@ impl Pipeline {
         let Store { virt, line, data, .. } = *thread.stores.get(thread.stores_sent);
         thread.stores_sent += 1;
         self.stored_now = true;
-        let (id, line) = (For::Store.id(t), Load { virt, line, mask: Mask::NONE });
+        let (id, line) = (For::Store.id(t), Load { virt, line, mask: Mask::NONE, rip: 0 });
         self.counts.stores.increment();
         self.request(Lane::Coherence, id, Access::Store, line, data);
     }
@@ -213,7 +232,7 @@ impl Pipeline {
             thread.flushing += 1;
             self.active = true;
             self.counts.flushes.increment();
-            let (id, line) = (For::Flush.id(t), Load { virt, line, mask: Mask::NONE });
+            let (id, line) = (For::Flush.id(t), Load { virt, line, mask: Mask::NONE, rip: 0 });
             self.request(Lane::Coherence, id, Access::FlushLine, line, Block::EMPTY);
         }
     }

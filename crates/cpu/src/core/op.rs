@@ -90,6 +90,8 @@ pub struct Load {
     pub virt: VirtAddr,
     pub line: PhysAddr,
     pub mask: Mask,
+    /// The address of the load instruction, for prefetches.
+    pub rip: u64,
 }
 
 /// A line that is stored to.

@@ -105,7 +105,7 @@ impl Thread {
                 let own = self.loads.end() > loads.first;
                 match self.loads.last_mut() {
                     Some(last) if own && joins && last.line == line => last.mask = last.mask.or(touch.data.mask()),
-                    _ => self.loads.push(Load { virt, line, mask: touch.data.mask() }),
+                    _ => self.loads.push(Load { virt, line, mask: touch.data.mask(), rip: executed.rip }),
                 }
             }
         }

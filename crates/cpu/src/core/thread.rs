@@ -9,6 +9,7 @@ use super::{
     code::CodeLines,
     op::{Flush, Kind, Load, MOST_OPS, NONE, Op, State, Store, Track},
     units::Units,
+    wrong_path::WrongPath,
 };
 use crate::{CoreSpec, spec::NAMED};
 use mem::{PhysAddr, VirtAddr};
@@ -96,6 +97,7 @@ pub struct Thread {
     pub committed: u64,
     pub fetch_queue: VecDeque<Instruction>,
     pub front: Front,
+    pub wrong_path: Option<WrongPath>,
     pub code: CodeLines,
     /// Lines locked by an atomic access that has not stored to them yet.
     pub locked: Vec<(VirtAddr, PhysAddr)>,
@@ -152,6 +154,7 @@ impl Thread {
             committed: 0,
             fetch_queue: VecDeque::new(),
             front: Front::From(0),
+            wrong_path: None,
             code: CodeLines::new(spec.line_buffers),
             locked: Vec::new(),
             ready: Bits::new(size),

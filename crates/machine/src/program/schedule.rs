@@ -51,7 +51,14 @@ impl Schedule {
             // Its own agent is about to run it.
             Some(_) => 3,
         };
-        let thread = driven.runnable().filter(free).filter(may).map(|tid| (rank(&tid), tid)).min().filter(|(rank, _)| *rank < 3)?.1;
+        let thread = driven
+            .runnable()
+            .filter(free)
+            .filter(may)
+            .map(|tid| (rank(&tid), tid))
+            .min()
+            .filter(|(rank, _)| *rank < 3)?
+            .1;
         self.agents[agent] = Some(Turn { thread, until: now + self.slice });
         self.last.insert(thread, agent);
         Some(thread)

@@ -276,7 +276,9 @@ impl Driver {
                 self.touched.extend(rect.ranges());
                 pending.touches.extend(rect.ranges());
             }
-            let answer = record.set_token(guest, token).and_then(|()| record.set_action(guest, &action, self.settings.copy_width));
+            let answer = record
+                .set_token(guest, token)
+                .and_then(|()| record.set_action(guest, &action, self.settings.copy_width));
             self.calls.insert(token, pending);
             return Answer::Return(answer.unwrap_or(abi::REFUSED));
         }

@@ -14,8 +14,8 @@ mod timed;
 mod wait;
 
 use clock::Marked;
-pub use cpus::CpuSet;
 pub use clock::{Clock, TimeSpec};
+pub use cpus::CpuSet;
 pub use end::End;
 pub use futex::WakeOp;
 pub use run::Turn;

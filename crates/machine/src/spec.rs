@@ -217,6 +217,8 @@ impl Machine {
         give_leases(file, &mut protocol, leases)?;
         protocol.parameters.peers = gpus > 1;
         protocol.parameters.claims = fbt.is_some();
+        // A wire for each pair of a cache and a bank.
+        protocol.parameters.in_order = gpus == 1 && fabric.is_none() && gpu.network.is_none() && fbt.is_none();
         // Caches of several GPUs that hold the same lines meet in memory.
         if gpus > 1 && protocol.protocol.boundary.stale_between_gpus {
             let alone = remote == Some(Remote::L1);

@@ -290,9 +290,9 @@ impl Cache {
                     (true, true) => self.next(now)?,
                     // Keep accepting requests of peers: two peers whose wires to each other are full would otherwise
                     // deadlock.
-                    (true, false) => self.next_of_peers(now)?,
+                    (true, false) => self.next_of_peers()?,
                     // Where lines are probed, probes must get through even while requests are blocked.
-                    (false, _) => self.bank.is_probed() && self.next_of_probes(now)?,
+                    (false, _) => self.bank.is_probed() && self.next_of_probes()?,
                 };
         if did {
             self.send_out(now);
@@ -318,7 +318,7 @@ impl Cache {
             self.bank.retry(line)?;
             return Ok(true);
         }
-        if self.work(now)? {
+        if self.work()? {
             return Ok(true);
         }
         if self.top.is_some() && self.probe()? {
@@ -340,13 +340,12 @@ impl Cache {
     }
 
     /// Retries a message that waits in the bank, if one can be retried.
-    fn work(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if !self.bank.has_work() {
-            return Ok(false);
+    fn work(&mut self) -> Result<bool, Box<Impossible>> {
+        let any = self.bank.has_work();
+        if any {
+            self.bank.work()?;
         }
-        let lanes = self.bank.work()?;
-        self.look_up(now, lanes);
-        Ok(true)
+        Ok(any)
     }
 
     /// A request with several lanes takes one cycle per lane. Answers are accepted in between.
@@ -358,13 +357,13 @@ impl Cache {
 
     /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line is about to be
     /// probed away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
-    fn next_of_probes(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        Ok(self.use_wanted()? || self.work(now)? || self.probe()?)
+    fn next_of_probes(&mut self) -> Result<bool, Box<Impossible>> {
+        Ok(self.use_wanted()? || self.work()? || self.probe()?)
     }
 
     /// Chooses the next action while a message to a peer is blocked.
-    fn next_of_peers(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.work(now)? {
+    fn next_of_peers(&mut self) -> Result<bool, Box<Impossible>> {
+        if self.work()? {
             return Ok(true);
         }
         for number in 0..self.beside.len() {

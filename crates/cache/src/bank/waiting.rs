@@ -42,24 +42,22 @@ impl Bank {
         self.busy < self.spec.mshrs && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
     }
 
-    /// Retries a waiting message, or delivers the next one of a sweep. Returns how many look-ups that took.
-    pub fn work(&mut self) -> Result<u8, Box<Impossible>> {
+    /// Retries a waiting message, or delivers the next one of a sweep. Lanes that wait for one line together are
+    /// answered together, in one look-up: they were serialised when they came.
+    pub fn work(&mut self) -> Result<(), Box<Impossible>> {
         if let Some(line) = self.waiting.take_next().or_else(|| self.next_with_resources()) {
-            let Some(&(msg, lanes)) = self.waiting.first(line) else { return Ok(1) };
+            let Some(&(msg, _)) = self.waiting.first(line) else { return Ok(()) };
             match self.attempt(&msg)? {
-                Ok(()) => {
-                    self.unpark(line);
-                    return Ok(lanes);
-                }
+                Ok(()) => self.unpark(line),
                 Err(why) => self.register(line, why),
             }
-            return Ok(1);
+            return Ok(());
         }
-        let Some(msg) = self.sweep.front().copied() else { return Ok(1) };
+        let Some(msg) = self.sweep.front().copied() else { return Ok(()) };
         if self.offer(msg)? == Offer::Taken {
             self.sweep.pop_front();
         }
-        Ok(1)
+        Ok(())
     }
 
     /// The first queue whose message waits for an MSHR or a place in the write-back queue that is free now.

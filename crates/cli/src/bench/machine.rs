@@ -17,6 +17,9 @@ pub struct Machine {
     /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
+    /// Measure single instructions only, which takes seconds.
+    #[arg(long)]
+    single: bool,
 }
 
 #[derive(Serialize)]
@@ -32,7 +35,7 @@ impl Machine {
         let machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
         let probes = match machine.fabric {
             Some(_) => of_fabric(&machine)?,
-            None => probe(&machine).map_err(|error| miette!("{error}"))?,
+            None => probe(&machine, self.single).map_err(|error| miette!("{error}"))?,
         };
         ui.print(&format!("{:34} {:>10} {:>10}\n", machine.name, "implied", "measured"))?;
         let mut rows = Vec::new();

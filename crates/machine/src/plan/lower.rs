@@ -341,7 +341,8 @@ impl Lowering<'_> {
             roles::Forget::Everything => gpu::Forget::Everything,
             roles::Forget::Shared => gpu::Forget::Shared,
         };
-        let flushes = if gpus == 1 { 0 } else { of_protocol.flushes };
+        let after = self.machine.dispatcher.write_back == gpu::WriteBack::After;
+        let flushes = if gpus == 1 { u8::from(after) } else { of_protocol.flushes };
         Boundary { stale_copies, others_wrote, flushes, keeps: !protocol.parameters.releases_home }
     }
 
@@ -351,6 +352,7 @@ impl Lowering<'_> {
         FrontEndSpec {
             boundary: self.boundary(),
             flush_late: self.copies() == Some(Synchronisation::Dynamic),
+            write_back: self.machine.dispatcher.write_back,
             flush_before: flushes || self.copies().is_some(),
             flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
             regions: cpu.is_none(),

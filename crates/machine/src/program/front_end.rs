@@ -10,7 +10,7 @@
 use super::gpu_time::GpuTime;
 use crate::{plan::Boundary, session::WARM_UP};
 use engine::{Context, EventCount, Histogram, Scope, Time};
-use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Recalled, Ticket};
+use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Recalled, Ticket, WriteBack};
 use interconnect::Reporter;
 use mem::{LineAddr, PhysAddr, Seen};
 use std::{
@@ -29,6 +29,8 @@ pub struct FrontEndSpec {
     pub boundary: Boundary,
     /// Whether GPUs flush before the next kernel, rather than after each: the host takes back what it needs.
     pub flush_late: bool,
+    /// Whether the time of a kernel ends before its GPUs flush.
+    pub write_back: WriteBack,
     /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
     pub flush_before: bool,
     /// Whether they do so with all that the kernel could reach after its end.
@@ -294,6 +296,7 @@ impl Inner {
             self.books.borrow_mut().execution.end(cx.time());
         }
         self.note_time(&job, cx.now().0 - given_at.0);
+        let executed = cx.time();
         match self.spec.flush_late {
             true => {
                 let mut books = self.books.borrow_mut();
@@ -305,7 +308,8 @@ impl Inner {
             self.caches.flush(&job.reached).await;
         }
         self.end(number);
-        (job.over)(start, cx.time());
+        let end = if self.spec.write_back == WriteBack::After { executed } else { cx.time() };
+        (job.over)(start, end);
     }
 
     /// Has GPUs flush what another may need.
@@ -360,7 +364,7 @@ impl Inner {
     fn launch(&self, job: &Job, own: usize, gpus: usize, Slots { gpu, slots }: &Slots) -> Ticket {
         let boundary = &self.spec.boundary;
         let behind = std::mem::take(&mut self.books.borrow_mut().behind[*gpu]);
-        let flush = !self.spec.flush_late;
+        let flush = !self.spec.flush_late && self.spec.write_back == WriteBack::Within;
         let forget = if behind || boundary.stale_copies { boundary.others_wrote } else { Forget::Nothing };
         let launch = gpu::Launch {
             kernel: job.kernel.clone(),

@@ -9,6 +9,7 @@ mod bottleneck;
 mod caches;
 mod cores;
 mod elements;
+mod energy;
 mod gpus;
 mod memory;
 mod network;
@@ -20,6 +21,7 @@ pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
 pub(crate) use cores::PHASES;
 pub use cores::{Core, Cores};
+pub use energy::Spent;
 pub(crate) use gpus::GPU_PHASES;
 pub use gpus::{GpuTime, Pages};
 pub use memory::{MemoryTraffic, Rows};
@@ -82,6 +84,9 @@ pub struct Summary {
     /// What the driver did with pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
+    /// Energy of each kind of element over the whole run, if the machine has `[energy]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub energy: Vec<Spent>,
     /// Grouped by equal names; groups with the most back-pressure first.
     pub wires: Vec<Wires>,
     /// At most three, the worst first.
@@ -156,6 +161,7 @@ impl Summary {
             links: machine::moved_by_link(&total),
             gpus: GpuTime::of(&total),
             pages: subject.paged.and_then(Pages::of),
+            energy: energy::by_element(&run.total()),
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),
         };

@@ -380,6 +380,8 @@ pub struct Way {
     /// As its sender calls it.
     pub name: String,
     pub spec: PortSpec,
+    /// With cut-through: after how many bytes of a message its receiver may take it.
+    pub head: Option<u64>,
 }
 
 /// What travels along an edge.

@@ -69,6 +69,8 @@ pub struct Job {
     pub touched: Vec<PhysAddr>,
     /// All pages that it can reach.
     pub reached: Vec<PhysAddr>,
+    /// Whether GPUs flush after it, although they need not after every kernel.
+    pub flushes: bool,
     /// Whether it only warms the caches, and is not measured.
     pub warm_up: bool,
     /// Told when it was taken up and when everything it wrote was where the host can see it.
@@ -364,7 +366,7 @@ impl Inner {
     fn launch(&self, job: &Job, own: usize, gpus: usize, Slots { gpu, slots }: &Slots) -> Ticket {
         let boundary = &self.spec.boundary;
         let behind = std::mem::take(&mut self.books.borrow_mut().behind[*gpu]);
-        let flush = !self.spec.flush_late && self.spec.write_back == WriteBack::Within;
+        let flush = (!self.spec.flush_late || job.flushes) && self.spec.write_back == WriteBack::Within;
         let forget = if behind || boundary.stale_copies { boundary.others_wrote } else { Forget::Nothing };
         let launch = gpu::Launch {
             kernel: job.kernel.clone(),

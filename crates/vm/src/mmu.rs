@@ -17,7 +17,8 @@ use crate::{
 };
 use engine::{Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Outlet, RoundRobin, Scope};
 use interconnect::{HEADER, Pending, Sender, Wire};
-use mem::{Access, Request};
+use mem::{Access, Asid, Request, VirtAddr};
+use rustc_hash::FxHashMap;
 use std::{
     cell::{RefCell, RefMut},
     collections::VecDeque,
@@ -35,6 +36,8 @@ pub struct MmuSpec {
     pub waiting: usize,
     /// How long the MMU is busy with a shootdown.
     pub shootdown: Cycles,
+    /// Whether it is counted how long translations stay.
+    pub lifetimes: bool,
 }
 
 /// A requester and its cache.
@@ -79,6 +82,9 @@ struct Port {
     merged: Counter,
     evictions: Counter,
     miss_cycles: Histogram,
+    /// Since when each translation has been in the TLB, and how long those stayed that others evicted, if that is
+    /// counted. Never iterated.
+    stays: Option<(FxHashMap<(Asid, VirtAddr), u64>, Histogram)>,
 }
 
 /// A lane of a port.
@@ -114,7 +120,7 @@ impl Mmu {
     ) -> Mmu {
         let bell = scope.eventcount("work");
         below.from.ring(&bell);
-        let ports = ports.into_iter().map(|port| Port::open(port, spec.lookups, scope, &bell)).collect();
+        let ports = ports.into_iter().map(|port| Port::open(port, &spec, scope, &bell)).collect();
         Mmu {
             spec,
             ports,
@@ -308,10 +314,8 @@ impl Mmu {
                     waiting.page = None;
                 }
             }
-            if let Some(found) = remember.filter(|_| !miss.void)
-                && port.tlb.insert(miss.asid, found)
-            {
-                port.evictions.increment();
+            if let Some(found) = remember.filter(|_| !miss.void) {
+                port.remember(miss.asid, found, now);
             }
             port.release(now);
         }
@@ -342,7 +346,7 @@ impl Mmu {
 }
 
 impl Port {
-    fn open(port: MmuPort, lookups: usize, scope: &Scope, bell: &EventCount) -> Rc<RefCell<Port>> {
+    fn open(port: MmuPort, spec: &MmuSpec, scope: &Scope, bell: &EventCount) -> Rc<RefCell<Port>> {
         let scope = scope.scope(&port.name);
         port.from.ring(bell);
         let lanes = Lane::ALL.map(|lane| {
@@ -353,7 +357,7 @@ impl Port {
         let from = port.from.clone();
         let port = Rc::new(RefCell::new(Port {
             tlb: Tlb::new(port.tlb),
-            lookups,
+            lookups: spec.lookups,
             is_busy: false,
             from: port.from,
             lanes,
@@ -365,6 +369,7 @@ impl Port {
             merged: scope.counter("merged"),
             evictions: scope.counter("evictions"),
             miss_cycles: scope.histogram("miss_cycles"),
+            stays: spec.lifetimes.then(|| (FxHashMap::default(), scope.histogram("resident_cycles"))),
         }));
         // Most requests hit: they are passed on while the requester's context runs, without waking the MMU.
         let of_port = Rc::downgrade(&port);
@@ -373,6 +378,22 @@ impl Port {
             None => Some(request),
         });
         port
+    }
+
+    /// Puts a translation in the TLB.
+    fn remember(&mut self, asid: Asid, found: Translation, now: u64) {
+        let gone = self.tlb.insert(asid, found);
+        if let Some((asid, gone)) = gone {
+            self.evictions.increment();
+            if let Some((since, resident)) = &mut self.stays
+                && let Some(since) = since.remove(&(asid, gone.page))
+            {
+                resident.record(now - since);
+            }
+        }
+        if let Some((since, _)) = &mut self.stays {
+            since.insert((asid, found.page), now);
+        }
     }
 
     /// Whether there is a look-up left in this cycle.

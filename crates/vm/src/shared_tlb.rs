@@ -277,7 +277,7 @@ impl SharedTlb {
             false
         });
         if let Some(found) = found.filter(|_| !miss.void)
-            && self.tlb.insert(miss.asid, found)
+            && self.tlb.insert(miss.asid, found).is_some()
         {
             self.evictions.increment();
         }

@@ -26,6 +26,7 @@ use protocol::{
     Node, Roster, Sharers,
     roles::{Role, Sees},
 };
+use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec};
 
 /// HMG distributes the homes of lines over GPUs by page.
 const HOME: Stride = Stride::of(4096);
@@ -99,6 +100,7 @@ impl Lowering<'_> {
                 self.first_level(gpu, path.clone().and("l1v"), place, self.numbers.l1v(gpu, unit(number)), "gpu.l1v");
             built.vectors.push(l1v);
             if let Some(GpuMmu { tlb, mmu: spec, .. }) = machine.gpu_mmu {
+                let spec = MmuSpec { lifetimes: machine.lifetimes, ..spec };
                 let mmu = MmuPlan { tlb, spec, guards: Vec::new(), at_kernel: false };
                 built.mmus.push(self.plan.add(path.clone().and("mmu"), place, None, What::Mmu(mmu)));
             }
@@ -150,8 +152,9 @@ impl Lowering<'_> {
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
             wide_acquires: machine.forgetting_acquires,
-            virtual_tags: machine.fbt.is_some(),
+            virtual_tags: machine.fbt.is_some() || machine.names.is_some() && section == "gpu.l1v",
             counts_tlb_misses: machine.has_lone_iommu(),
+            counts_lifetimes: machine.lifetimes,
             memories: self.memories_by_time(),
             // The L2 of another GPU holds what that GPU's memory would: lines there are never stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
@@ -222,6 +225,7 @@ impl Lowering<'_> {
             memories: self.memories_by_time(),
             virtual_tags: machine.fbt.is_some(),
             counts_tlb_misses: machine.has_lone_iommu(),
+            counts_lifetimes: machine.lifetimes,
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
         // The network of a CPU leads to more nodes than the bank may send to.
@@ -286,8 +290,52 @@ impl Lowering<'_> {
         if let (Some(translators), Some(mmu)) = (translators, machine.gpu_mmu) {
             self.connect_mmus(number, gpu, translators, &mmu);
         }
-        for array in &gpu.arrays {
-            self.connect_array(array);
+        for (array, of) in gpu.arrays.iter().enumerate() {
+            self.connect_array(of);
+            if let (Some((iommu, _)), Some(mmu), Some(names)) = (translators, machine.gpu_mmu, machine.names) {
+                self.connect_names((number, array), of, iommu, (&mmu, names));
+            }
+        }
+    }
+
+    /// Connects virtual first-level caches to the tables below them, which find synonyms, those to the junction and to
+    /// TLBs, and these to the IOMMU.
+    fn connect_names(
+        &mut self,
+        (gpu, array): (usize, usize),
+        of: &Array,
+        iommu: Id,
+        (mmu, table): (&GpuMmu, TlbSpec),
+    ) {
+        let place = (self.gpu_clock, self.array_part(gpu, array));
+        for (number, cache) in of.vectors.iter().enumerate() {
+            let unit = array * self.machine.units_per_array + number;
+            let path = Path::to_one("gpu", gpu).and_one("array", array).and_one("cu", number);
+            let l1v = self.numbers.l1v(gpu, unit);
+            let plan = FbtPlan {
+                spec: FbtSpec { table, second_level: false, latency: Cycles(0) },
+                banks: Interleave::One(l1v),
+                first_level: vec![l1v],
+                line: self.machine.l1v.shape.line(),
+                writes_through: true,
+            };
+            let node = Some(self.numbers.names(gpu, unit));
+            let names = self.plan.add(path.clone().and("names"), place, node, What::Fbt(plan));
+            let spec = SharedTlbSpec {
+                tlb: mmu.tlb,
+                lookups: Some(mmu.mmu.lookups),
+                banks: 1,
+                misses: mmu.mmu.misses,
+                shootdown: mmu.mmu.shootdown,
+            };
+            let tlb = self.plan.add(path.and("names_tlb"), place, None, What::SharedTlb(spec));
+            let way = PortSpec { capacity: mmu.mmu.waiting, latency: Cycles(0), bytes_per_cycle: None };
+            self.plan.connect("to_names", *cache, names, ports(("to_names", way), ("answers", way)), Freight::Messages);
+            self.plan.connect("arrivals", names, of.junction, Wire::Shared(way), Freight::Messages);
+            let wire = ports(("translate", way), ("translated", way));
+            self.plan.connect("translate", names, tlb, wire, Freight::Translations);
+            let name = format!("gpu{gpu}_array{array}_cu{number}_names");
+            self.plan.connect(name, tlb, iommu, Wire::Link(mmu.iommu.wire), Freight::Translations);
         }
     }
 
@@ -311,6 +359,7 @@ impl Lowering<'_> {
             banks: machine.banks.deal(|bank| numbers.l2(number, bank)),
             first_level: first_level.collect(),
             line: machine.l2.shape.line(),
+            writes_through: false,
         };
         let (path, node) = (Path::to_one("gpu", number).and("fbt"), Some(numbers.fbt(number)));
         let own = self.plan.add(path, (self.gpu_clock, 0), node, What::Fbt(plan));
@@ -370,8 +419,10 @@ impl Lowering<'_> {
             let mmu = array.mmus.get(number).copied();
             let vector = array.vectors[number];
             let edge = self.ask(*agent, "to_l1v", vector, "gpu.l1v");
-            self.guard(mmu, edge, "vector");
-            self.share(vector, array.junction, "gpu.l1v");
+            if self.machine.names.is_none() {
+                self.guard(mmu, edge, "vector");
+                self.share(vector, array.junction, "gpu.l1v");
+            }
             if let Some((scalars, code)) = array.shared {
                 let edge = self.ask(*agent, "to_l1s", scalars, "gpu.l1s");
                 self.guard(mmu, edge, "scalar");

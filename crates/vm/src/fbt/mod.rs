@@ -13,6 +13,11 @@
 //! line that the cache holds is recalled, in order behind all answers. The cache answers each recall, in order behind
 //! all its earlier messages. Then the first-level caches are told to drop the page. Requests that waited are
 //! translated again.
+//!
+//! Where first-level caches alone are virtual (`[vcache 5.4]`), each has a table of its own below it, which detects
+//! synonyms in the same way, as the table of active synonyms of the design that 5.4 refers to. That cache writes
+//! through and gives up lines silently: the table knows its pages, not its lines. When an entry makes room, the cache
+//! is told to drop the page, which its filter mostly knows it does not hold.
 
 mod removal;
 mod table;
@@ -25,13 +30,13 @@ use crate::{
     shootdown::{Control, Orders},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Level, Scope};
-use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire};
+use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire, is_order};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PAGE, PhysAddr};
 use protocol::{Kind, Msg, Node};
 use removal::Removal;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use table::{Entry, address, bit, space};
+use table::{Entry, Tables, address, bit, space};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +56,11 @@ pub struct FbtPlace {
     pub banks: Interleave<Node>,
     /// All first-level caches above it.
     pub first_level: Vec<Node>,
-    /// Bytes of a line of the second-level cache: sectors of one line are translated once.
+    /// Bytes of a line of the cache above: sectors of one line are translated once.
     pub line: Bytes,
+    /// Whether the cache above is a first-level cache that writes through, and not a second-level cache that claims
+    /// lines and writes them back.
+    pub writes_through: bool,
 }
 
 /// A request whose page is being translated.
@@ -172,14 +180,19 @@ impl Fbt {
 
     fn take(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         match packet.msg.kind {
-            Kind::Data | Kind::Ack => self.answered(packet),
+            // Orders between the caches above and below, and their answers.
+            _ if is_order(packet.msg.line) && packet.msg.to != self.place.me => {
+                self.to.send(packet);
+                Ok(())
+            }
+            Kind::Data | Kind::Ack | Kind::Modified => self.answered(packet),
             Kind::Done => {
                 self.heard(packet.msg.line);
                 Ok(())
             }
             Kind::Evicted => self.evicted(&packet.msg),
-            Kind::Write => self.written_back(packet),
-            Kind::Read | Kind::Upgrade => {
+            Kind::Write if !self.place.writes_through => self.written_back(packet),
+            Kind::Read | Kind::Upgrade | Kind::Write | Kind::Modify => {
                 self.requests.increment();
                 self.request(packet)
             }
@@ -264,7 +277,7 @@ impl Fbt {
                 Ok(())
             }
             _ => {
-                self.ask(packet, packet.msg.kind == Kind::Upgrade);
+                self.ask(packet, packet.msg.kind != Kind::Read);
                 Ok(())
             }
         }
@@ -318,7 +331,7 @@ impl Fbt {
         };
         let Some(Ask { packet, more, .. }) = self.asks[number].take() else { return Ok(()) };
         let tag = packet.msg.line.0;
-        if packet.msg.kind == Kind::Upgrade && !found.rights.write {
+        if packet.msg.kind != Kind::Read && !found.rights.write {
             return Err(Mistranslation::ReadOnly { asid: space(tag), virt: address(tag) });
         }
         let frame = found.place(address(tag / PAGE * PAGE)).0 / PAGE;
@@ -345,7 +358,7 @@ impl Fbt {
                 return Err(Mistranslation::Differs { asid, virt, requester, tables, size: Bytes(PAGE) });
             }
             entry.writable |= rights.write;
-            tables.set_line(way, bit(line), true);
+            self.mark(&mut tables, way, line);
             drop(tables);
             return self.known(way, packet);
         }
@@ -367,7 +380,7 @@ impl Fbt {
                     way,
                     Entry { page, frame, lines, writable, written, synonym, outstanding, locked, recalled },
                 );
-                tables.set_line(way, bit(line), true);
+                self.mark(&mut tables, way, line);
                 drop(tables);
                 self.known(way, packet)
             }
@@ -380,6 +393,13 @@ impl Fbt {
                 self.park(packet);
                 Ok(())
             }
+        }
+    }
+
+    /// Records that the second-level cache will receive a line. Of a first-level cache only pages are known.
+    fn mark(&self, tables: &mut Tables, way: usize, line: LineAddr) {
+        if !self.place.writes_through {
+            tables.set_line(way, bit(line), true);
         }
     }
 
@@ -408,6 +428,13 @@ impl Fbt {
             return Err(Mistranslation::ReadWriteSynonym { asid, virt, leading: virt, frame: place });
         }
         entry.written = true;
+        if msg.kind != Kind::Upgrade {
+            entry.outstanding += 1;
+            let line = entry.place(msg.line);
+            drop(tables);
+            self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });
+            return Ok(());
+        }
         drop(tables);
         let granted = Msg::new(msg.to, msg.from, Kind::UpgradeAck, msg.line, Block::EMPTY);
         self.to.send(granted.into());

@@ -8,6 +8,7 @@
 //! that are no power of two, so that rows do not all begin in one bank of the L2.
 
 pub(super) mod area;
+pub(super) mod fig12;
 pub(super) mod fig2;
 pub(super) mod overheads;
 pub(super) mod performance;

@@ -89,8 +89,13 @@ struct Port {
 
 /// A lane of a port.
 struct Queue {
-    /// Requests whose page has been asked for; in an ordered lane, also those behind them.
+    /// In an ordered lane: requests whose page has been asked for, and those behind them.
     waiting: VecDeque<Waiting>,
+    /// In the other lane: requests that wait for a page, by the number of its translation. Those that need not wait any
+    /// more go to `waiting`.
+    of_page: Vec<VecDeque<Waiting>>,
+    /// How many requests wait.
+    held: usize,
     to: Sender<Request>,
     pending: Pending,
 }
@@ -234,7 +239,7 @@ impl Mmu {
                 return Ok(goes_on);
             }
             // An order without a page is about all requests before it.
-            if queue.waiting.is_empty() {
+            if queue.held == 0 {
                 port.from.try_recv(lane).into_iter().for_each(|order| queue.send(order, lane));
                 return Ok(true);
             }
@@ -243,8 +248,8 @@ impl Mmu {
         let forgetting = self.orders.cover(asid, virt);
         let known = known(&mut port.tlb, &front, || forgetting || self.roots.may_differ(asid, virt))?;
         drop(front);
-        let passes = known.is_some() && (queue.waiting.is_empty() || !has_order(lane));
-        if !passes && queue.waiting.len() >= self.spec.waiting {
+        let passes = known.is_some() && (queue.held == 0 || !has_order(lane));
+        if !passes && queue.held >= self.spec.waiting {
             return Ok(false);
         }
         let page = match known.map_or_else(|| self.misses.find(asid, virt), |_| Search::Known) {
@@ -273,7 +278,7 @@ impl Mmu {
             true => queue.send(request, lane),
             false => {
                 request.tlb_missed = page.is_some();
-                queue.waiting.push_back(Waiting { request, page, since: now });
+                queue.hold(lane, Waiting { request, page, since: now });
             }
         }
         Ok(true)
@@ -293,25 +298,36 @@ impl Mmu {
         for port in &self.ports {
             let port = &mut *port.borrow_mut();
             let mut remember = None;
+            // Whether a request need not wait any more.
+            let mut resolve = |waiting: &mut Waiting| {
+                match found.map(|found| (found, found.admits(&waiting.request))) {
+                    Some((found, Ok(()))) => {
+                        waiting.request.phys = Some(found.place(waiting.request.virt));
+                        remember = Some(found);
+                    }
+                    Some((_, Err(Mistranslation::ReadOnly { .. }))) if !miss.write => {
+                        writer = Some(waiting.request.phys);
+                        return Ok(false);
+                    }
+                    Some((_, Err(wrong))) if !may_differ => return Err(wrong),
+                    None if waiting.request.phys.is_none() => {
+                        again = Some(again.unwrap_or(false) || writes(&waiting.request));
+                        return Ok(false);
+                    }
+                    Some((_, Err(_))) | None => {}
+                }
+                waiting.page = None;
+                Ok(true)
+            };
             for queue in &mut port.lanes {
                 for waiting in queue.waiting.iter_mut().filter(|waiting| waiting.page == Some(answer.id)) {
-                    match found.map(|found| (found, found.admits(&waiting.request))) {
-                        Some((found, Ok(()))) => {
-                            waiting.request.phys = Some(found.place(waiting.request.virt));
-                            remember = Some(found);
-                        }
-                        Some((_, Err(Mistranslation::ReadOnly { .. }))) if !miss.write => {
-                            writer = Some(waiting.request.phys);
-                            continue;
-                        }
-                        Some((_, Err(wrong))) if !may_differ => return Err(wrong),
-                        None if waiting.request.phys.is_none() => {
-                            again = Some(again.unwrap_or(false) || writes(&waiting.request));
-                            continue;
-                        }
-                        Some((_, Err(_))) | None => {}
-                    }
-                    waiting.page = None;
+                    resolve(waiting)?;
+                }
+                let Some(of_page) = queue.of_page.get_mut(answer.id.0 as usize) else { continue };
+                for _ in 0..of_page.len() {
+                    let mut waiting = of_page.pop_front().expect("it has just been counted");
+                    let is_over = resolve(&mut waiting)?;
+                    if is_over { &mut queue.waiting } else { &mut *of_page }.push_back(waiting);
                 }
             }
             if let Some(found) = remember.filter(|_| !miss.void) {
@@ -352,7 +368,8 @@ impl Port {
         let lanes = Lane::ALL.map(|lane| {
             let (pending, name) = (Pending::default(), ["loads", "replies", "in_order"][lane as usize]);
             let to = Sender::new(port.to.clone(), &pending, &scope.scope(name), bell);
-            Queue { waiting: VecDeque::new(), to, pending }
+            let of_page = if has_order(lane) { Vec::new() } else { (0..spec.misses).map(|_| VecDeque::new()).collect() };
+            Queue { waiting: VecDeque::new(), of_page, held: 0, to, pending }
         });
         let from = port.from.clone();
         let port = Rc::new(RefCell::new(Port {
@@ -407,7 +424,7 @@ impl Port {
     /// Sends a request on if it hits and nothing delays it; otherwise returns it.
     fn pass(&mut self, lane: Lane, mut request: Request, now: u64) -> Option<Request> {
         let queue = &self.lanes[lane as usize];
-        let held_up = self.is_busy || !queue.pending.is_clear() || has_order(lane) && !queue.waiting.is_empty();
+        let held_up = self.is_busy || !queue.pending.is_clear() || has_order(lane) && queue.held > 0;
         if held_up || matches!(request.access, Access::Invalidate | Access::Flush) || !self.may_look_up(now) {
             return Some(request);
         }
@@ -423,18 +440,12 @@ impl Port {
     /// Sends on the requests that need not wait any more.
     fn release(&mut self, now: u64) {
         for lane in Lane::ALL {
-            let Queue { waiting, to, .. } = &mut self.lanes[lane as usize];
-            let mut next = 0;
-            while next < waiting.len() {
-                if waiting[next].page.is_none() {
-                    let Waiting { request, since, .. } = waiting.remove(next).expect("it is there");
-                    self.miss_cycles.record(now - since);
-                    send(to, request, lane);
-                } else if has_order(lane) {
-                    break;
-                } else {
-                    next += 1;
-                }
+            let Queue { waiting, held, to, .. } = &mut self.lanes[lane as usize];
+            while waiting.front().is_some_and(|first| first.page.is_none()) {
+                let Waiting { request, since, .. } = waiting.pop_front().expect("it is there");
+                *held -= 1;
+                self.miss_cycles.record(now - since);
+                send(to, request, lane);
             }
         }
     }
@@ -459,6 +470,14 @@ fn known(
 }
 
 impl Queue {
+    fn hold(&mut self, lane: Lane, waiting: Waiting) {
+        self.held += 1;
+        match waiting.page.filter(|_| !has_order(lane)) {
+            Some(page) => self.of_page[page.0 as usize].push_back(waiting),
+            None => self.waiting.push_back(waiting),
+        }
+    }
+
     fn send(&self, request: Request, lane: Lane) {
         send(&self.to, request, lane);
     }

@@ -44,6 +44,8 @@ pub(super) struct Array {
     /// Compute units, or testers.
     pub agents: Vec<Id>,
     vectors: Vec<Id>,
+    /// The table below each vector cache and the TLB below that, if these caches alone have virtual tags.
+    names: Vec<(Id, Id)>,
     pub mmus: Vec<Id>,
     /// The scalar cache and the instruction cache; testers have none.
     shared: Option<(Id, Id)>,
@@ -92,13 +94,16 @@ impl Lowering<'_> {
         let place = (self.gpu_clock, self.array_part(gpu, array));
         let own = Path::to_one("gpu", gpu).and_one("array", array);
         let mut built =
-            Array { junction: Id(usize::MAX), agents: Vec::new(), vectors: Vec::new(), mmus: Vec::new(), shared: None };
+            Array { junction: Id(usize::MAX), agents: Vec::new(), vectors: Vec::new(), names: Vec::new(), mmus: Vec::new(), shared: None };
         let unit = |number| array * machine.units_per_array + number;
         for number in 0..machine.units_per_array {
             let path = own.clone().and_one("cu", number);
             let l1v =
                 self.first_level(gpu, path.clone().and("l1v"), place, self.numbers.l1v(gpu, unit(number)), "gpu.l1v");
             built.vectors.push(l1v);
+            if let (Some(table), Some(mmu)) = (machine.names, machine.gpu_mmu) {
+                built.names.push(self.names((gpu, unit(number)), path.clone(), place, (table, &mmu)));
+            }
             if let Some(GpuMmu { tlb, mmu: spec, .. }) = machine.gpu_mmu {
                 let spec = MmuSpec { lifetimes: machine.lifetimes, ..spec };
                 let mmu = MmuPlan { tlb, spec, guards: Vec::new(), at_kernel: false };
@@ -292,50 +297,46 @@ impl Lowering<'_> {
         }
         for (array, of) in gpu.arrays.iter().enumerate() {
             self.connect_array(of);
-            if let (Some((iommu, _)), Some(mmu), Some(names)) = (translators, machine.gpu_mmu, machine.names) {
-                self.connect_names((number, array), of, iommu, (&mmu, names));
+            if let (Some((iommu, _)), Some(mmu)) = (translators, machine.gpu_mmu) {
+                self.connect_names(&format!("gpu{number}_array{array}"), of, iommu, &mmu);
             }
         }
     }
 
-    /// Connects virtual first-level caches to the tables below them, which find synonyms, those to the junction and to
-    /// TLBs, and these to the IOMMU.
-    fn connect_names(
+    /// The table below the vector cache of a compute unit, which detects synonyms, and the TLB below that.
+    fn names(
         &mut self,
-        (gpu, array): (usize, usize),
-        of: &Array,
-        iommu: Id,
-        (mmu, table): (&GpuMmu, TlbSpec),
-    ) {
-        let place = (self.gpu_clock, self.array_part(gpu, array));
-        for (number, cache) in of.vectors.iter().enumerate() {
-            let unit = array * self.machine.units_per_array + number;
-            let path = Path::to_one("gpu", gpu).and_one("array", array).and_one("cu", number);
-            let l1v = self.numbers.l1v(gpu, unit);
-            let plan = FbtPlan {
-                spec: FbtSpec { table, second_level: false, latency: Cycles(0) },
-                banks: Interleave::One(l1v),
-                first_level: vec![l1v],
-                line: self.machine.l1v.shape.line(),
-                writes_through: true,
-            };
-            let node = Some(self.numbers.names(gpu, unit));
-            let names = self.plan.add(path.clone().and("names"), place, node, What::Fbt(plan));
-            let spec = SharedTlbSpec {
-                tlb: mmu.tlb,
-                lookups: Some(mmu.mmu.lookups),
-                banks: 1,
-                misses: mmu.mmu.misses,
-                shootdown: mmu.mmu.shootdown,
-            };
-            let tlb = self.plan.add(path.and("names_tlb"), place, None, What::SharedTlb(spec));
-            let way = PortSpec { capacity: mmu.mmu.waiting, latency: Cycles(0), bytes_per_cycle: None };
-            self.plan.connect("to_names", *cache, names, ports(("to_names", way), ("answers", way)), Freight::Messages);
-            self.plan.connect("arrivals", names, of.junction, Wire::Shared(way), Freight::Messages);
+        (gpu, unit): (usize, usize),
+        path: Path,
+        place: (usize, usize),
+        (table, mmu): (TlbSpec, &GpuMmu),
+    ) -> (Id, Id) {
+        let l1v = self.numbers.l1v(gpu, unit);
+        let plan = FbtPlan {
+            spec: FbtSpec { table, second_level: false, latency: Cycles(0) },
+            banks: Interleave::One(l1v),
+            first_level: vec![l1v],
+            line: self.machine.l1v.shape.line(),
+            writes_through: true,
+        };
+        let node = Some(self.numbers.names(gpu, unit));
+        let names = self.plan.add(path.clone().and("names"), place, node, What::Fbt(plan));
+        let MmuSpec { lookups, misses, shootdown, .. } = mmu.mmu;
+        let spec = SharedTlbSpec { tlb: mmu.tlb, lookups: Some(lookups), banks: 1, misses, shootdown };
+        (names, self.plan.add(path.and("names_tlb"), place, None, What::SharedTlb(spec)))
+    }
+
+    /// Connects vector caches that alone are virtual to the tables below them, those to the junction and to TLBs, and
+    /// these to the IOMMU.
+    fn connect_names(&mut self, name: &str, of: &Array, iommu: Id, mmu: &GpuMmu) {
+        let way = PortSpec { capacity: mmu.mmu.waiting, latency: Cycles(0), bytes_per_cycle: None };
+        for (number, (cache, (names, tlb))) in of.vectors.iter().zip(&of.names).enumerate() {
+            self.plan.connect("to_names", *cache, *names, ports(("to_names", way), ("answers", way)), Freight::Messages);
+            self.plan.connect("arrivals", *names, of.junction, Wire::Shared(way), Freight::Messages);
             let wire = ports(("translate", way), ("translated", way));
-            self.plan.connect("translate", names, tlb, wire, Freight::Translations);
-            let name = format!("gpu{gpu}_array{array}_cu{number}_names");
-            self.plan.connect(name, tlb, iommu, Wire::Link(mmu.iommu.wire), Freight::Translations);
+            self.plan.connect("translate", *names, *tlb, wire, Freight::Translations);
+            let wire = Wire::Link(mmu.iommu.wire);
+            self.plan.connect(format!("{name}_cu{number}_names"), *tlb, iommu, wire, Freight::Translations);
         }
     }
 

@@ -80,6 +80,10 @@ pub struct Fbt {
     to: Router<Packet>,
     /// By the number of the question.
     asks: Vec<Option<Ask>>,
+    /// The question about each line, and whether it is to be written. Never iterated.
+    asked: FxHashMap<(u64, bool), usize>,
+    /// Numbers of `asks` that are free.
+    free: Vec<usize>,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
     orders: Orders,
@@ -119,6 +123,8 @@ impl Fbt {
             from: side.from,
             to: Router::new(side.to, &pending, &scope.scope("neighbours"), &bell),
             asks: Vec::new(),
+            asked: FxHashMap::default(),
+            free: Vec::new(),
             answers: below.from,
             below: Sender::new(below.to, &pending, &scope.scope("below"), &bell),
             orders: Orders::new(control, &bell, scope),
@@ -181,7 +187,7 @@ impl Fbt {
     fn take(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         match packet.msg.kind {
             // Orders between the caches above and below, and their answers.
-            _ if is_order(packet.msg.line) && packet.msg.to != self.place.me => {
+            _ if self.place.writes_through && is_order(packet.msg.line) && packet.msg.to != self.place.me => {
                 self.to.send(packet);
                 Ok(())
             }
@@ -296,18 +302,18 @@ impl Fbt {
 
     /// Asks the IOMMU to translate the page of a request.
     fn ask(&mut self, packet: Packet, write: bool) {
-        let line = |packet: &Packet| packet.msg.line.0 / self.place.line.0;
-        let same = |ask: &&mut Ask| line(&ask.packet) == line(&packet) && ask.write == write;
-        if let Some(ask) = self.asks.iter_mut().flatten().find(same) {
+        let line = packet.msg.line.0 / self.place.line.0;
+        if let Some(number) = self.asked.get(&(line, write)) {
+            let ask = self.asks[*number].as_mut().expect("a question that is known is open");
             ask.more.push(packet);
             return;
         }
         let ask = Ask { packet, more: Vec::new(), write, stale: false };
-        let free = self.asks.iter().position(Option::is_none);
-        let number = free.unwrap_or_else(|| {
+        let number = self.free.pop().unwrap_or_else(|| {
             self.asks.push(None);
             self.asks.len() - 1
         });
+        self.asked.insert((line, write), number);
         self.asks[number] = Some(ask);
         self.question(number);
     }
@@ -329,7 +335,9 @@ impl Fbt {
             self.question(number);
             return Ok(());
         };
-        let Some(Ask { packet, more, .. }) = self.asks[number].take() else { return Ok(()) };
+        let Some(Ask { packet, more, write, .. }) = self.asks[number].take() else { return Ok(()) };
+        self.asked.remove(&(packet.msg.line.0 / self.place.line.0, write));
+        self.free.push(number);
         let tag = packet.msg.line.0;
         if packet.msg.kind != Kind::Read && !found.rights.write {
             return Err(Mistranslation::ReadOnly { asid: space(tag), virt: address(tag) });

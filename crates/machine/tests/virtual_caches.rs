@@ -61,7 +61,8 @@ fn every_read_is_right_while_entries_go_with_any_number_of_threads() {
 #[test]
 fn first_level_caches_that_alone_are_virtual_read_right_while_pages_go() {
     let small: Vec<&str> = SMALL.iter().copied().filter(|change| !change.starts_with("gpu.fbt")).collect();
-    let changes = ["gpu.names.entries=4", "gpu.names.ways=2", "gpu.mmu.entries=2", "gpu.mmu.ways=2", "gpu.mmu.misses=2"];
+    let changes =
+        ["gpu.names.entries=4", "gpu.names.ways=2", "gpu.mmu.entries=2", "gpu.mmu.ways=2", "gpu.mmu.misses=2"];
     let changes: Vec<String> = small.iter().chain(&changes).map(|change| (*change).to_owned()).collect();
     let machine = Machine::load("vc-l1only-32", &changes).unwrap_or_else(|error| panic!("{changes:?}: {error}"));
     let run = |threads| stress(&machine, what(6_000, 1024), &Options { check: true, threads, ..Options::default() });

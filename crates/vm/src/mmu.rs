@@ -82,9 +82,15 @@ struct Port {
     merged: Counter,
     evictions: Counter,
     miss_cycles: Histogram,
-    /// Since when each translation has been in the TLB, and how long those stayed that others evicted, if that is
-    /// counted. Never iterated.
-    stays: Option<(FxHashMap<(Asid, VirtAddr), u64>, Histogram)>,
+    /// Present if it is counted how long translations stay.
+    stays: Option<Stays>,
+}
+
+/// Since when each translation has been in the TLB, and how long those stayed that others evicted.
+struct Stays {
+    /// Never iterated.
+    since: FxHashMap<(Asid, VirtAddr), u64>,
+    resident: Histogram,
 }
 
 /// A lane of a port.
@@ -368,7 +374,8 @@ impl Port {
         let lanes = Lane::ALL.map(|lane| {
             let (pending, name) = (Pending::default(), ["loads", "replies", "in_order"][lane as usize]);
             let to = Sender::new(port.to.clone(), &pending, &scope.scope(name), bell);
-            let of_page = if has_order(lane) { Vec::new() } else { (0..spec.misses).map(|_| VecDeque::new()).collect() };
+            let of_page =
+                if has_order(lane) { Vec::new() } else { (0..spec.misses).map(|_| VecDeque::new()).collect() };
             Queue { waiting: VecDeque::new(), of_page, held: 0, to, pending }
         });
         let from = port.from.clone();
@@ -386,7 +393,10 @@ impl Port {
             merged: scope.counter("merged"),
             evictions: scope.counter("evictions"),
             miss_cycles: scope.histogram("miss_cycles"),
-            stays: spec.lifetimes.then(|| (FxHashMap::default(), scope.histogram("resident_cycles"))),
+            stays: spec.lifetimes.then(|| {
+                let resident = scope.histogram("resident_cycles");
+                Stays { since: FxHashMap::default(), resident }
+            }),
         }));
         // Most requests hit: they are passed on while the requester's context runs, without waking the MMU.
         let of_port = Rc::downgrade(&port);
@@ -402,14 +412,14 @@ impl Port {
         let gone = self.tlb.insert(asid, found);
         if let Some((asid, gone)) = gone {
             self.evictions.increment();
-            if let Some((since, resident)) = &mut self.stays
-                && let Some(since) = since.remove(&(asid, gone.page))
+            if let Some(stays) = &mut self.stays
+                && let Some(since) = stays.since.remove(&(asid, gone.page))
             {
-                resident.record(now - since);
+                stays.resident.record(now - since);
             }
         }
-        if let Some((since, _)) = &mut self.stays {
-            since.insert((asid, found.page), now);
+        if let Some(stays) = &mut self.stays {
+            stays.since.insert((asid, found.page), now);
         }
     }
 

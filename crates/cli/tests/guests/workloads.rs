@@ -217,7 +217,9 @@ fn graphs_of_every_kind_and_from_files_of_both_formats_will_do() {
     let mount = folder.file("");
     for name in OF_GRAPHS {
         let sparse = ("uniform:2", "200");
-        for (graph, size) in [("uniform", "200"), sparse, ("rmat", "200"), ("road", "200"), (&*dimacs, "4"), (&*matrix, "5")] {
+        for (graph, size) in
+            [("uniform", "200"), sparse, ("rmat", "200"), ("road", "200"), (&*dimacs, "4"), (&*matrix, "5")]
+        {
             let of = ["--mount", &mount, "--", "--size", "200", "--graph", graph];
             let Ran { code, out } = inside(name, &of);
             assert_eq!(code, Some(0), "{name} of {graph}: {out}");
@@ -232,7 +234,11 @@ fn the_first_rounds_on_a_graph_are_right_by_themselves() {
         for rounds in ["1", "2"] {
             let of = ["--", "--size", "300", "--graph", "uniform:4", "--iterations", rounds];
             let Ran { code, out } = inside(name, &of);
-            assert_eq!((code, out), (Some(0), format!("{name} size 300: right (max error 0 ulp)\n")), "{rounds} rounds");
+            assert_eq!(
+                (code, out),
+                (Some(0), format!("{name} size 300: right (max error 0 ulp)\n")),
+                "{rounds} rounds"
+            );
         }
     }
 }

@@ -93,8 +93,14 @@ impl Lowering<'_> {
         let machine = self.machine;
         let place = (self.gpu_clock, self.array_part(gpu, array));
         let own = Path::to_one("gpu", gpu).and_one("array", array);
-        let mut built =
-            Array { junction: Id(usize::MAX), agents: Vec::new(), vectors: Vec::new(), names: Vec::new(), mmus: Vec::new(), shared: None };
+        let mut built = Array {
+            junction: Id(usize::MAX),
+            agents: Vec::new(),
+            vectors: Vec::new(),
+            names: Vec::new(),
+            mmus: Vec::new(),
+            shared: None,
+        };
         let unit = |number| array * machine.units_per_array + number;
         for number in 0..machine.units_per_array {
             let path = own.clone().and_one("cu", number);
@@ -331,7 +337,13 @@ impl Lowering<'_> {
     fn connect_names(&mut self, name: &str, of: &Array, iommu: Id, mmu: &GpuMmu) {
         let way = PortSpec { capacity: mmu.mmu.waiting, latency: Cycles(0), bytes_per_cycle: None };
         for (number, (cache, (names, tlb))) in of.vectors.iter().zip(&of.names).enumerate() {
-            self.plan.connect("to_names", *cache, *names, ports(("to_names", way), ("answers", way)), Freight::Messages);
+            self.plan.connect(
+                "to_names",
+                *cache,
+                *names,
+                ports(("to_names", way), ("answers", way)),
+                Freight::Messages,
+            );
             self.plan.connect("arrivals", *names, of.junction, Wire::Shared(way), Freight::Messages);
             let wire = ports(("translate", way), ("translated", way));
             self.plan.connect("translate", *names, *tlb, wire, Freight::Translations);

@@ -166,6 +166,7 @@ impl Cache {
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
         bank.tlb_missed = spec.counts_tlb_misses.then(counts);
+        bank.watcher = spec.counts_lifetimes.then(|| crate::lifetimes::lifetimes(scope));
         // With logical timestamps, the memory reports writes to the golden image, not the cache.
         let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());

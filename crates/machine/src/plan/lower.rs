@@ -444,6 +444,7 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         wide_acquires: false,
         virtual_tags: false,
         counts_tlb_misses: false,
+        counts_lifetimes: false,
         memories: None,
     }
 }

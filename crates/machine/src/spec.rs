@@ -23,7 +23,7 @@ use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::{Interleave, Share, Stride};
-use os::opencl::Costs;
+use os::opencl::{Costs, gpu::Synchronisation};
 use protocol::{
     Stamp,
     catalogue::Choice as Protocol,
@@ -239,6 +239,8 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
             protocol.parameters.grain = levels.mask;
+            // A host that takes back what it needs asks for what GPUs have released, too.
+            protocol.parameters.releases_home = fabric.is_none() || levels.synchronise != Synchronisation::Dynamic;
         }
         let driver = DriverSpec::load(file)?;
         let energy = energy::energy(file)?;

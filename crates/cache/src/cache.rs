@@ -166,6 +166,7 @@ impl Cache {
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
         bank.tlb_missed = spec.counts_tlb_misses.then(counts);
+        bank.watcher = spec.counts_lifetimes.then(|| crate::lifetimes::lifetimes(scope));
         // With logical timestamps, the memory reports writes to the golden image, not the cache.
         let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
@@ -297,9 +298,9 @@ impl Cache {
                     (true, true) => self.next(now)?,
                     // Keep accepting requests of peers: two peers whose wires to each other are full would otherwise
                     // deadlock.
-                    (true, false) => self.next_of_peers(now)?,
+                    (true, false) => self.next_of_peers()?,
                     // Where lines are probed, probes must get through even while requests are blocked.
-                    (false, _) => self.bank.is_probed() && self.next_of_probes(now)?,
+                    (false, _) => self.bank.is_probed() && self.next_of_probes()?,
                 };
         if did {
             self.send_out(now);
@@ -315,7 +316,8 @@ impl Cache {
 
     /// Chooses the next action when no answer has come: waiting messages, probes, then new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)? {
+        let no_atomics = self.returning.is_empty() && self.away.is_empty() && self.atomics.is_empty();
+        if !no_atomics && (self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)?) {
             return Ok(true);
         }
         // A line fetched for these accesses must not be lost before they have used it.
@@ -326,7 +328,7 @@ impl Cache {
             self.bank.retry(line)?;
             return Ok(true);
         }
-        if self.work(now)? {
+        if self.work()? {
             return Ok(true);
         }
         if self.top.is_some() && self.probe()? {
@@ -339,7 +341,7 @@ impl Cache {
         for port in ready.in_turn([Lane::Coherence, Lane::Request], &self.turns) {
             let taken = if self.top.is_some() { self.request(port, now)? } else { self.message(port)? };
             if taken {
-                self.turns.grant(|turn| turn == port);
+                self.turns.granted(port);
                 self.requests.increment();
                 return Ok(true);
             }
@@ -348,13 +350,12 @@ impl Cache {
     }
 
     /// Retries a message that waits in the bank, if one can be retried.
-    fn work(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if !self.bank.has_work() {
-            return Ok(false);
+    fn work(&mut self) -> Result<bool, Box<Impossible>> {
+        let any = self.bank.has_work();
+        if any {
+            self.bank.work()?;
         }
-        let lanes = self.bank.work()?;
-        self.look_up(now, lanes);
-        Ok(true)
+        Ok(any)
     }
 
     /// A request with several lanes takes one cycle per lane. Answers are accepted in between.
@@ -366,13 +367,13 @@ impl Cache {
 
     /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line is about to be
     /// probed away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
-    fn next_of_probes(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        Ok(self.use_wanted()? || self.work(now)? || self.probe()?)
+    fn next_of_probes(&mut self) -> Result<bool, Box<Impossible>> {
+        Ok(self.use_wanted()? || self.work()? || self.probe()?)
     }
 
     /// Chooses the next action while a message to a peer is blocked.
-    fn next_of_peers(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.work(now)? {
+    fn next_of_peers(&mut self) -> Result<bool, Box<Impossible>> {
+        if self.work()? {
             return Ok(true);
         }
         for number in 0..self.beside.len() {
@@ -559,6 +560,9 @@ impl Cache {
 
     /// Sends the messages that the bank has produced.
     fn send_out(&mut self, now: u64) {
+        if self.bank.out.is_empty() && self.bank.performed.as_ref().is_none_or(Vec::is_empty) {
+            return;
+        }
         let mut out = std::mem::take(&mut self.bank.out);
         let performed = self.bank.performed.as_mut().map_or(Vec::new(), std::mem::take);
         let mut stores = performed.iter().peekable();

@@ -11,6 +11,7 @@ mod core;
 pub mod cpu_complex;
 mod device;
 mod driver;
+mod energy;
 pub mod fabric;
 pub mod file;
 pub mod golden;

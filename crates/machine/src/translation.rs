@@ -224,6 +224,7 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
             misses: of.misses.count(),
             waiting: of.waiting.count(),
             shootdown: of.shootdown.cycles(),
+            lifetimes: false,
         },
         walkers: walkers(of.walkers.count(), of.shootdown.cycles()),
         pages,
@@ -252,6 +253,7 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         misses: of.misses.count(),
         waiting: of.waiting.count(),
         shootdown: of.shootdown.cycles(),
+        lifetimes: false,
     };
     let tlb = limited(file, path, (of.entries.count(), of.ways.count()))?;
     Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file)? }))
@@ -325,6 +327,25 @@ pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result
         wire: LinkSpec { latency, capacity: of.capacity.count(), bytes_per_cycle: None },
         iommu,
     }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamesFile {
+    entries: Positive<SHORT>,
+    ways: Positive<WIDE>,
+}
+
+/// Reads the table below each vector cache, if these alone have virtual tags.
+pub fn names(file: &mut File, is_virtual: bool) -> Result<Option<TlbSpec>, MachineError> {
+    let path = "gpu.names";
+    if !is_virtual {
+        let why = Because::new("gpu.l1v.tags", "it is for virtual tags in first-level caches alone (gpu.l1v.tags)");
+        file.idle_section::<NamesFile>(path, &why)?;
+        return Ok(None);
+    }
+    let of: NamesFile = file.section(path)?;
+    tlb(file, path, (of.entries.count(), of.ways.count())).map(Some)
 }
 
 /// Reads the translation of compute units in a machine without a CPU, which has no page tables in memory.

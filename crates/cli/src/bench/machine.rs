@@ -18,6 +18,9 @@ pub struct Machine {
     /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
+    /// Measure single instructions only, which takes seconds.
+    #[arg(long)]
+    single: bool,
 }
 
 #[derive(Serialize)]
@@ -35,7 +38,7 @@ impl Machine {
         let probes = match machine.fabric {
             Some(_) => of_fabric(&machine)?,
             None if machine.cpu.is_some() => of_cores(&machine, ui)?,
-            None => probe(&machine).map_err(|error| miette!("{error}"))?,
+            None => probe(&machine, self.single).map_err(|error| miette!("{error}"))?,
         };
         ui.print(&format!("{:36} {:>10} {:>10}\n", machine.name, "implied", "measured"))?;
         let mut rows = Vec::new();

@@ -238,6 +238,7 @@ impl Lowering<'_> {
             memories: self.memories_of_driver(),
             apart: !self.reaches_host(),
             host_past_caches: true,
+            block: self.machine.levels.as_ref().map_or(0, |levels| levels.room.block),
         }
     }
 
@@ -341,7 +342,8 @@ impl Lowering<'_> {
             roles::Forget::Everything => gpu::Forget::Everything,
             roles::Forget::Shared => gpu::Forget::Shared,
         };
-        let flushes = if gpus == 1 { 0 } else { of_protocol.flushes };
+        let after = self.machine.dispatcher.write_back == gpu::WriteBack::After;
+        let flushes = if gpus == 1 { u8::from(after) } else { of_protocol.flushes };
         Boundary { stale_copies, others_wrote, flushes, keeps: !protocol.parameters.releases_home }
     }
 
@@ -351,6 +353,7 @@ impl Lowering<'_> {
         FrontEndSpec {
             boundary: self.boundary(),
             flush_late: self.copies() == Some(Synchronisation::Dynamic) || cpu.is_some_and(CpuComplex::flushes_buffers),
+            write_back: self.machine.dispatcher.write_back,
             flush_before: flushes || self.copies().is_some(),
             flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel && !cpu.flushes_buffers()),
             regions: cpu.is_none(),
@@ -442,6 +445,7 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         wide_acquires: false,
         virtual_tags: false,
         counts_tlb_misses: false,
+        counts_lifetimes: false,
         memories: None,
     }
 }

@@ -118,6 +118,8 @@ pub struct Driver {
     /// Memory objects and programs that commands no longer use.
     pub(super) let_go: Vec<u64>,
     pub(super) let_go_programs: Vec<u64>,
+    /// Warnings about launches that the user has been given.
+    pub(super) warned: BTreeSet<String>,
     calls: BTreeMap<u64, Pending>,
     /// Calls on their way into the driver, with their arrival times.
     entering: BTreeMap<u64, Time>,
@@ -198,6 +200,7 @@ impl Driver {
             serving: false,
             let_go: Vec::new(),
             let_go_programs: Vec::new(),
+            warned: BTreeSet::new(),
             calls: BTreeMap::new(),
             entering: BTreeMap::new(),
             last_call: 0,

@@ -187,6 +187,8 @@ pub struct Usage {
 /// Data moved between memories, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paged {
+    /// Calls of the program that copy, fill, map, unmap or migrate memory.
+    pub calls: u64,
     /// Bytes, by [cause](gpu::Cause).
     pub moved: [u64; gpu::Cause::ALL.len()],
     /// Page faults of the host, and of GPUs.

@@ -124,12 +124,17 @@ fn core(random: &mut Random) -> Vec<String> {
         ("store_prefetch", &["true", "false"]),
         ("predictor", &["never", "perfect", "bimodal", "two-level", "combined"]),
         ("jitter", &["0", "3", "20"]),
-        ("penalty", &["0", "12"]),
+        ("prefetch", &["none", "next-line", "stride"]),
     ];
     for (key, values) in keys {
         if random.one_in(3) {
             sets.push(format!("cpu.core.{key}={}", random.pick(values)));
         }
+    }
+    // A perfect predictor never goes wrong.
+    if sets.iter().any(|set| set.contains("predictor") && !set.ends_with("perfect")) {
+        sets.push(format!("cpu.core.penalty={}", random.pick(&["0", "12"])));
+        sets.push(format!("cpu.core.wrong_path={}", random.pick(&["true", "false"])));
     }
     sets
 }

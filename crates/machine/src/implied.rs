@@ -115,12 +115,12 @@ impl Ways<'_> {
     }
 
     /// From one of the caches of the CPU's clock to another station and back.
-    fn to_slice(&self, from: usize, slice: usize, bytes: u64) -> Option<f64> {
+    fn station_to_slice(&self, from: usize, slice: usize, bytes: u64) -> Option<f64> {
         let latency = (self.cpu.l3.latency.0 as f64 / self.slower()).ceil().max(1.0);
         Some(self.near(bytes, 1) + self.network(from, slice, bytes)? + self.far(bytes, latency))
     }
 
-    fn from_slice(&self, slice: usize, to: usize, bytes: u64) -> Option<f64> {
+    fn slice_to(&self, slice: usize, to: usize, bytes: u64) -> Option<f64> {
         Some(self.near(bytes, 1) + self.network(slice, to, bytes)? + self.far(bytes, 1.0))
     }
 
@@ -131,7 +131,8 @@ impl Ways<'_> {
     }
 
     fn l3(&self) -> Option<f64> {
-        let ring = self.mean(|slice| Some(self.to_slice(0, slice, HEADER)? + self.from_slice(slice, 0, DATA)?))?;
+        let ring =
+            self.mean(|slice| Some(self.station_to_slice(0, slice, HEADER)? + self.slice_to(slice, 0, DATA)?))?;
         Some(self.l2() + ring)
     }
 
@@ -156,9 +157,9 @@ impl Ways<'_> {
         let memory = self.machine.memory_latency() * self.cpu.clock.0 as f64 / self.machine.clock.0 as f64;
         let (down, up) = (self.near(HEADER, self.cpu.l2.latency.0), |bytes| self.near(bytes, 1));
         let ring = |slice| {
-            let ways = self.to_slice(0, slice, HEADER)? + 2.0 * self.from_slice(slice, 0, HEADER)?;
+            let ways = self.station_to_slice(0, slice, HEADER)? + 2.0 * self.slice_to(slice, 0, HEADER)?;
             let written = if dirty { memory + self.below(slice, DATA, HEADER)? } else { 0.0 };
-            Some(ways + self.to_slice(0, slice, held)? + written)
+            Some(ways + self.station_to_slice(0, slice, held)? + written)
         };
         // The L1D's orders travel up without bandwidth of their own.
         Some(

@@ -23,6 +23,7 @@ const NEIGHBOURS: usize = 250;
 
 pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> {
     protocol(machine, file)?;
+    flushes(machine, file)?;
     virtual_tags(machine, file)?;
     joins(machine, file)?;
     kept_back(machine, file)?;
@@ -49,6 +50,16 @@ fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
         () => return Ok(()),
     };
     Err(file.wrong("", Some("protocol"), reason))
+}
+
+/// Checks that cores can flush lines out of GPUs if they have to.
+fn flushes(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    let buffers = machine.cpu.as_ref().is_some_and(|cpu| cpu.flushes_buffers());
+    if !buffers || is_of_cpu(machine) && machine.fabric.is_none() {
+        return Ok(());
+    }
+    let reason = "a core can flush lines out of GPUs if protocol is mesi and there is no fabric: set it to kernels";
+    Err(file.wrong("system", Some("flush"), reason))
 }
 
 /// Checks that the machine supports virtual tags if it uses them.

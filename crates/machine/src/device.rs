@@ -11,7 +11,7 @@ use crate::{
 };
 use ::cache::Replacement;
 use engine::{Cycles, Hertz};
-use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec, Placement};
+use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec, Placement, WriteBack};
 use interconnect::NetworkSpec;
 use mem::{Bytes, LINE};
 use serde::{Deserialize, Deserializer, de};
@@ -51,7 +51,10 @@ struct GpuFile {
 struct DispatcherFile {
     first_launch: Number<PASSING>,
     launch: Number<PASSING>,
-    interval: Positive,
+    interval: Number,
+    burst: Option<Positive<WIDE>>,
+    finish: Option<Number<PASSING>>,
+    write_back: Option<OneOf<WriteBack>>,
     invalidate: bool,
     kernels: Positive<64>,
     placement: OneOf<Placement>,
@@ -68,10 +71,15 @@ struct ComputeUnitFile {
     lds: Size,
     decode: Number,
     vector: Positive<65536>,
+    transcendental: Option<Positive<65536>>,
+    multiply: Option<Positive<65536>>,
+    double: Option<Positive<65536>>,
     scalar: Number,
     branch: Number,
     local: Number,
     local_banks: Positive<64>,
+    local_interval: Option<Positive>,
+    branch_refetches: Option<bool>,
     coalesce: Number,
     coalescer: OneOf<Coalescer>,
     memory_pipeline: Number,
@@ -100,6 +108,12 @@ impl<'de> Deserialize<'de> for InstructionBuffer {
 impl Choice for Placement {
     fn words() -> Vec<(&'static str, Self)> {
         vec![("free", Self::Free), ("bound", Self::Bound)]
+    }
+}
+
+impl Choice for WriteBack {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("within", Self::Within), ("after", Self::After)]
     }
 }
 
@@ -144,6 +158,9 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
             first_launch: dispatcher.first_launch.cycles(),
             launch: dispatcher.launch.cycles(),
             interval: dispatcher.interval.cycles(),
+            burst: dispatcher.burst.map_or(1, Positive::get),
+            finish: dispatcher.finish.map_or(Cycles(0), Number::cycles),
+            write_back: dispatcher.write_back.map_or(WriteBack::Within, |when| when.0),
             invalidate: dispatcher.invalidate,
             kernels: dispatcher.kernels.count(),
             placement: dispatcher.placement.0,
@@ -164,6 +181,8 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
 /// A compute unit, and how long its pipeline to the vector cache is.
 fn compute_unit(file: &mut File) -> Result<(ComputeUnitSpec, Cycles), MachineError> {
     let of: ComputeUnitFile = file.section("gpu.compute_unit")?;
+    let vector = of.vector.cycles();
+    let class = |cycles: Option<Positive<65536>>| cycles.map_or(vector, Positive::cycles);
     let spec = ComputeUnitSpec {
         simds: of.simds.count(),
         waves_per_simd: of.waves_per_simd.count(),
@@ -171,11 +190,13 @@ fn compute_unit(file: &mut File) -> Result<(ComputeUnitSpec, Cycles), MachineErr
         sgprs: of.sgprs.count(),
         lds: of.lds.0.0,
         decode: of.decode.cycles(),
-        vector: of.vector.cycles(),
+        vector: [vector, class(of.transcendental), class(of.multiply), class(of.double)],
         scalar: of.scalar.cycles(),
         branch: of.branch.cycles(),
         local: of.local.cycles(),
         local_banks: of.local_banks.get() as u32,
+        local_interval: of.local_interval.map_or(Cycles(1), Positive::cycles),
+        refetch: of.branch_refetches.unwrap_or(false),
         coalesce: of.coalesce.cycles(),
         coalescer: of.coalescer.0,
         line_slots: of.line_slots.count(),

@@ -6,6 +6,7 @@ use crate::{
     cpu_complex::{self, CpuComplex},
     device::{self, Device},
     driver::DriverSpec,
+    energy::{self, EnergySpec},
     fabric::{self, Fabric, Remote},
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
@@ -22,7 +23,7 @@ use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::{Interleave, Share, Stride};
-use os::opencl::Costs;
+use os::opencl::{Costs, gpu::Synchronisation};
 use protocol::{
     Stamp,
     catalogue::Choice as Protocol,
@@ -69,6 +70,8 @@ pub struct Machine {
     pub host: Costs,
     /// How the GPUs' driver is set up.
     pub driver: DriverSpec,
+    /// What elements spend on events, and leak.
+    pub energy: Option<EnergySpec>,
     /// The CPU and what it shares with the GPU; none: the host is outside the machine.
     pub cpu: Option<CpuComplex>,
     /// What translation takes compute units, if it takes anything.
@@ -224,6 +227,8 @@ impl Machine {
         give_leases(file, &mut protocol, leases)?;
         protocol.parameters.peers = gpus > 1;
         protocol.parameters.claims = fbt.is_some();
+        // A wire for each pair of a cache and a bank.
+        protocol.parameters.in_order = gpus == 1 && fabric.is_none() && gpu.network.is_none() && fbt.is_none();
         // Caches of several GPUs that hold the same lines meet in memory.
         if gpus > 1 && protocol.protocol.boundary.stale_between_gpus {
             let alone = remote == Some(Remote::L1);
@@ -234,8 +239,11 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
             protocol.parameters.grain = levels.mask;
+            // A host that takes back what it needs asks for what GPUs have released, too.
+            protocol.parameters.releases_home = fabric.is_none() || levels.synchronise != Synchronisation::Dynamic;
         }
         let driver = DriverSpec::load(file)?;
+        let energy = energy::energy(file)?;
         file.finish()?;
         let Device { clock, arrays, units_per_array, dispatcher, compute_unit, .. } = gpu;
         let machine = Self {
@@ -263,6 +271,7 @@ impl Machine {
             partitions: Partitions { arrays: partitions.arrays.count(), l2: partitions.l2.count() },
             host,
             driver,
+            energy,
             cpu: complex,
             gpu_mmu,
             fbt,

@@ -29,6 +29,8 @@ pub enum Pages {
 #[derive(Clone, Copy, Debug)]
 pub struct CoreMmu {
     pub tlb: TlbSpec,
+    /// A second-level TLB, for data and instructions, between the MMU and the walkers.
+    pub second: Option<SharedTlbSpec>,
     pub mmu: MmuSpec,
     pub walkers: WalkersSpec,
     pub pages: Pages,
@@ -136,6 +138,8 @@ struct CpuFile {
     kind: OneOf<Kind>,
     entries: Positive<SHORT>,
     ways: Positive<WIDE>,
+    l2_entries: Option<Number<SHORT>>,
+    l2_ways: Option<Positive<WIDE>>,
     lookups: Positive<WIDE>,
     misses: Positive<SHORT>,
     waiting: Positive<SHORT>,
@@ -194,7 +198,13 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
             Kind::None => {
                 file.idle_but(path, &["kind"], &Because::value("cpu.mmu.kind", "none", &["tables", "flat"]));
             }
-            kind => idle_pages(file, path, kind == Kind::Flat),
+            kind => {
+                idle_pages(file, path, kind == Kind::Flat);
+                if file.says(path, "l2_entries") && file.key::<Number<SHORT>>(path, "l2_entries")?.get() == 0 {
+                    let none = "cpu.mmu.l2_entries is 0; set it to the number of entries of a second-level TLB";
+                    file.idle("cpu.mmu.l2_ways", &Because::new("cpu.mmu.l2_entries", none));
+                }
+            }
         }
     }
     let of: CpuFile = file.section(path)?;
@@ -203,8 +213,12 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
         Kind::Flat => Pages::Flat(of.flat.cycles()),
         Kind::Tables => tables(file, path, of.page_walk_cache.count())?,
     };
+    let (entries, ways) = (of.l2_entries.map_or(0, Number::count), of.l2_ways.map_or(1, Positive::count));
+    let second = (entries > 0).then(|| tlb(file, path, (entries, ways))).transpose()?;
+    let (lookups, misses, shootdown) = (Some(1), of.misses.count(), of.shootdown.cycles());
     Ok(Some(CoreMmu {
         tlb: tlb(file, path, (of.entries.count(), of.ways.count()))?,
+        second: second.map(|tlb| SharedTlbSpec { tlb, lookups, banks: 1, misses, shootdown }),
         mmu: MmuSpec {
             lookups: of.lookups.count(),
             misses: of.misses.count(),

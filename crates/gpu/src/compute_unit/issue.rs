@@ -103,16 +103,22 @@ impl Unit {
         let decode = spec.decode.0;
         let (after, busy) = match brief.category {
             Category::Vector => {
-                self.vector_free[wave.simd] = now + spec.vector.0;
-                (decode + spec.vector.0, Busy::Vector)
+                let cycles = spec.vector[brief.rate as usize].0;
+                self.vector_free[wave.simd] = now + cycles;
+                (decode + cycles, Busy::Vector)
             }
             Category::Branch => {
                 self.unit_free[Category::Branch as usize] = now + 1;
+                if spec.refetch {
+                    let line = wave.wavefront.pc & !(mem::LINE as u64 - 1);
+                    wave.code = (line, line);
+                }
                 (decode + spec.branch.0, Busy::Scalar)
             }
             Category::Local => {
                 let cycles = local_cycles(&workgroup.shared.lds.last, spec.local_banks);
                 self.counts.lds_conflict_cycles.add(cycles - 1);
+                let cycles = cycles.max(spec.local_interval.0);
                 self.unit_free[Category::Local as usize] = now + cycles;
                 (decode + spec.local.0 + cycles - 1, Busy::Local)
             }
@@ -177,8 +183,9 @@ fn local_cycles(access: &gcn3::exec::lds::LdsAccess, banks: u32) -> u64 {
     if access.kind == LdsKind::Permute || access.mask == 0 {
         return 1;
     }
-    // A word that several lanes read is read once. Each bank serves one word per cycle; the unit serves 32 lanes per
-    // cycle.
+    // A word that several lanes read is read once; of atomic accesses, each lane changes the word that the one before
+    // has left. Each bank serves one word per cycle; the unit serves 32 lanes per cycle.
+    let together = access.kind != LdsKind::Atomic;
     let words = u32::from(access.bytes).div_ceil(4).max(1);
     let mut cycles = 0;
     for half in 0..2 {
@@ -194,7 +201,7 @@ fn local_cycles(access: &gcn3::exec::lds::LdsAccess, banks: u32) -> u64 {
                     let word = address / 4 + word;
                     let bank = (word % banks.min(64)) as usize;
                     let known = &mut seen[bank];
-                    if known.contains(&word) {
+                    if together && known.contains(&word) {
                         continue;
                     }
                     known[loads[bank] as usize % 4] = word;
@@ -229,6 +236,13 @@ mod tests {
     #[test]
     fn a_word_that_all_read_is_read_once_for_each_half() {
         assert_eq!(local_cycles(&access(|_| 64), 32), 2);
+    }
+
+    #[test]
+    fn atomic_accesses_to_one_word_are_performed_one_after_the_other() {
+        let atomic = |addresses: fn(u32) -> u32| LdsAccess { kind: LdsKind::Atomic, ..access(addresses) };
+        assert_eq!(local_cycles(&atomic(|_| 64), 32), 64);
+        assert_eq!(local_cycles(&atomic(|lane| 4 * lane), 32), 2);
     }
 
     #[test]

@@ -339,7 +339,7 @@ pub struct Boundary {
     pub stale_copies: bool,
     /// What caches forget before a kernel, where memory has been changed by others.
     pub others_wrote: gpu::Forget,
-    /// How often all GPUs flush after a kernel; 0 for one GPU, which has flushed its caches itself.
+    /// How often all GPUs flush after a kernel; 0 for one GPU that has flushed its caches itself before the kernel's end.
     pub flushes: u8,
     /// Whether what a GPU has flushed may stay in its memory, which is a level above the host's.
     pub keeps: bool,
@@ -383,6 +383,8 @@ pub struct Way {
     /// As its sender calls it.
     pub name: String,
     pub spec: PortSpec,
+    /// With cut-through: after how many bytes of a message its receiver may take it.
+    pub head: Option<u64>,
 }
 
 /// What travels along an edge.

@@ -8,6 +8,7 @@
 //! wires.
 
 mod atomics;
+mod line_flush;
 mod orders;
 mod owned;
 mod retry;
@@ -25,10 +26,11 @@ use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope
 use interconnect::{
     HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, is_order, lane, name_of, whole_page,
 };
+use line_flush::{Asker, LineFlushes};
 use mem::{Access, Block, Interleave, LINE, LineAddr, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
-use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, roles::Sees};
+use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, flushed_line, roles::Sees};
 use retry::RetryQueue;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -105,6 +107,7 @@ pub struct Cache {
     free_at: u64,
     turns: RoundRobin,
     orders: OrderDesk,
+    flushes: LineFlushes,
     bell: EventCount,
     observer: Option<Reporter>,
     /// Loads left until one is answered with a wrong byte, in a test of the golden image.
@@ -163,6 +166,7 @@ impl Cache {
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
         bank.tlb_missed = spec.counts_tlb_misses.then(counts);
+        bank.watcher = spec.counts_lifetimes.then(|| crate::lifetimes::lifetimes(scope));
         // With logical timestamps, the memory reports writes to the golden image, not the cache.
         let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
@@ -198,6 +202,7 @@ impl Cache {
             free_at: 0,
             turns: RoundRobin::new(askers),
             orders,
+            flushes: LineFlushes::new(spec.flushes_lines, spec.flushes_below),
             bell,
             observer,
             until_wrong: None,
@@ -239,6 +244,9 @@ impl Cache {
             if home != self.me {
                 cx.needs(format!("line {:#x}, which is in state {state}", line.0), name_of(home));
             }
+        }
+        for line in self.flushes.passed_on() {
+            cx.needs(format!("line {:#x} to be flushed", line.0), name_of(*self.homes.of(line.0)));
         }
         if self.orders.awaited() > 0 {
             let need = |node: &Node| cx.needs("an order for all lines to be carried out", name_of(*node));
@@ -302,6 +310,7 @@ impl Cache {
                 retries.add(&mut self.bank.refused, now);
             }
         }
+        self.answer_flushes();
         Ok(self.carry_on_order()? || did)
     }
 
@@ -381,7 +390,12 @@ impl Cache {
         while let Some(number) = next {
             let inlet = &self.from[number];
             // Messages from above do not wait behind probes from below, which may depend on them.
-            if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
+            let front = inlet.front(Lane::Coherence).map(|packet| packet.msg);
+            if let Some((msg, line)) = front.and_then(|msg| Some((msg, flushed_line(msg.line)?))) {
+                inlet.try_recv(Lane::Coherence);
+                return Ok(self.flush_line(line, Asker::Cache(msg.from)));
+            }
+            if let Some(msg) = front
                 && !is_order(msg.line)
                 && (self.top.is_none() && self.bank.at_once(&msg)? || self.bank.offer(msg)? == Offer::Taken)
             {
@@ -413,7 +427,10 @@ impl Cache {
             return Ok(true);
         }
         if is_order(msg.line) {
-            self.heard(msg)?;
+            match flushed_line(msg.line) {
+                Some(line) => self.flushed(line),
+                None => self.heard(msg)?,
+            }
             return Ok(true);
         }
         self.bank.offer(msg)?;
@@ -466,7 +483,7 @@ impl Cache {
                     self.tlb_missed.insert(request.line());
                 }
             }
-            Access::Lock => unreachable!("locks come in order with stores"),
+            Access::Lock | Access::FlushLine => unreachable!("locks and flushes come in order with stores"),
             Access::Invalidate | Access::Flush => {
                 // Accesses to the page that wait in a queue, or are performed below, have no line here that would
                 // delay the order.
@@ -507,7 +524,10 @@ impl Cache {
         }
         let from = &self.from[port];
         if coherence.is_some() && is_order(msg.line) {
-            let taken = self.order(&msg)?;
+            let taken = match flushed_line(msg.line) {
+                Some(line) => self.flush_line(line, Asker::Cache(msg.from)),
+                None => self.order(&msg)?,
+            };
             if taken {
                 self.from[port].try_recv(Lane::Coherence);
             }

@@ -173,16 +173,20 @@ impl Dispatcher {
     }
 
     /// Recalls pages as requested. First-level caches complete their stores to the pages and invalidate them; shared
-    /// caches write them back and invalidate them.
+    /// caches write them back and invalidate them. Or shared caches invalidate all that they hold.
     async fn recall(&self, recalls: &Recalls, cx: Context) {
         cx.provides(&recalls.progress.done);
         loop {
             let (caches, pages) = recalls.next().await;
+            if caches == Recalled::Stale {
+                self.order_below(Access::Invalidate, None, &cx).await;
+            }
             for page in pages {
                 for access in [Access::Flush, Access::Invalidate] {
                     match caches {
                         Recalled::FirstLevel => self.order(access, mem::Scope::Device, Some(page), &cx).await,
                         Recalled::Shared => self.order_below(access, Some(page), &cx).await,
+                        Recalled::Stale => {}
                     }
                 }
             }

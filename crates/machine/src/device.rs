@@ -1,7 +1,7 @@
 //! A GPU as a machine file says in `[gpu]`: its compute units with their caches, the L2, and the network between them.
 
 use crate::{
-    caches::{Tags, cache, shape, tags},
+    caches::{Tags, VirtualCaches, cache, shape, tags},
     file::{File, MachineError},
     network,
     plan::MOST,
@@ -31,7 +31,9 @@ pub struct Device {
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
     pub banks: Banks,
-    pub tags: Tags,
+    pub virtual_caches: VirtualCaches,
+    /// Whether it is counted how long lines are used, and how long translations stay in TLBs.
+    pub lifetimes: bool,
     pub network: Option<NetworkSpec>,
 }
 
@@ -41,6 +43,7 @@ struct GpuFile {
     clock: Frequency,
     arrays: Positive<MOST_ELEMENTS>,
     units_per_array: Positive<MOST_ELEMENTS>,
+    lifetimes: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -142,7 +145,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
     let gpu: GpuFile = file.section("gpu")?;
     let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
     let (compute_unit, pipeline) = compute_unit(file)?;
-    let (l2, banks, tags) = l2(file)?;
+    let (l2, banks, virtual_caches) = l2(file)?;
     // The pipeline before the vector cache is a stretch of wire on the way to it.
     let mut l1v = cache(file, "gpu.l1v")?;
     l1v.latency.0 += pipeline.0;
@@ -169,7 +172,8 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
         l1i: cache(file, "gpu.l1i")?,
         l2,
         banks,
-        tags,
+        virtual_caches,
+        lifetimes: gpu.lifetimes.unwrap_or(false),
         network: network::network(file, "gpu.network", &[], arrays + banks.count)?,
     })
 }
@@ -203,11 +207,12 @@ fn compute_unit(file: &mut File) -> Result<(ComputeUnitSpec, Cycles), MachineErr
 }
 
 /// A bank of the L2, and how addresses are dealt over all.
-fn l2(file: &mut File) -> Result<(CacheSpec, Banks, Tags), MachineError> {
+fn l2(file: &mut File) -> Result<(CacheSpec, Banks, VirtualCaches), MachineError> {
     let path = "gpu.l2";
     let of: L2File = file.section(path)?;
     let tags = tags(file)?;
-    debug_assert!(of.tags.is_none_or(|said| said.0 == tags), "the L2 says by what it knows lines");
+    let is_virtual = of.tags.is_some_and(|tags| tags.0 == Tags::Virtual);
+    debug_assert_eq!(is_virtual, tags == VirtualCaches::All, "a virtual L2 is below virtual first-level caches");
     let banks = Banks { count: of.banks.count(), interleave: of.interleave.0 };
     if of.line.is_some_and(|line| line.0.0 > banks.interleave.bytes()) {
         let reason = "a line lies in one bank: it can't be longer than `interleave`";

@@ -15,6 +15,7 @@ mod energy;
 pub mod fabric;
 pub mod file;
 pub mod golden;
+mod implied;
 pub mod levels;
 mod links;
 mod memory;
@@ -38,6 +39,7 @@ pub mod zones;
 
 pub use driver::{DriverFacts, DriverSpec};
 pub use file::{File, Idle, MachineError, about_part, shipped, shipped_parts};
+pub use implied::{Implied, of_cores as implied};
 pub use interconnect::{NetworkSpec, Topology};
 pub use links::{LinkProbe, links};
 pub use migration::migration;

@@ -2,7 +2,7 @@
 
 use crate::{
     bounds,
-    caches::{Tags, WireFile, wire},
+    caches::{VirtualCaches, WireFile, wire},
     cpu_complex::{self, CpuComplex},
     device::{self, Device},
     driver::DriverSpec,
@@ -23,13 +23,14 @@ use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::{Interleave, Share, Stride};
-use os::opencl::Costs;
+use os::opencl::{Costs, gpu::Synchronisation};
 use protocol::{
     Stamp,
     catalogue::Choice as Protocol,
     roles::{Atomics, Parameters, Sees},
 };
 use serde::Deserialize;
+use vm::TlbSpec;
 
 /// A machine, ready to be wired.
 #[derive(Clone)]
@@ -77,6 +78,11 @@ pub struct Machine {
     pub gpu_mmu: Option<GpuMmu>,
     /// What stands below a second-level cache with virtual tags, and translates for it.
     pub fbt: Option<GpuFbt>,
+    /// The table below each vector cache, if these alone have virtual tags: it detects synonyms, and the unit's TLB is
+    /// below it.
+    pub names: Option<TlbSpec>,
+    /// Whether it is counted how long GPUs use lines, and how long translations stay in their TLBs.
+    pub lifetimes: bool,
     /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
     pub tsu: Option<RoomSpec>,
     /// Whether an acquire has caches forget what they hold, where logical time could be raised instead.
@@ -203,7 +209,8 @@ impl Machine {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file)?,
         };
-        let fbt = translation::fbt(file, gpu.tags == Tags::Virtual, gpu.clock, complex.is_some())?;
+        let fbt = translation::fbt(file, gpu.virtual_caches == VirtualCaches::All, gpu.clock, complex.is_some())?;
+        let names = translation::names(file, gpu.virtual_caches == VirtualCaches::FirstLevel)?;
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
@@ -232,6 +239,8 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
             protocol.parameters.grain = levels.mask;
+            // A host that takes back what it needs asks for what GPUs have released, too.
+            protocol.parameters.releases_home = fabric.is_none() || levels.synchronise != Synchronisation::Dynamic;
         }
         let driver = DriverSpec::load(file)?;
         let energy = energy::energy(file)?;
@@ -266,6 +275,8 @@ impl Machine {
             cpu: complex,
             gpu_mmu,
             fbt,
+            names,
+            lifetimes: gpu.lifetimes,
             tsu,
             forgetting_acquires: acquires == Acquires::Forget,
             levels,

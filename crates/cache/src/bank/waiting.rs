@@ -19,6 +19,13 @@ fn slot_of(line: LineAddr, row: Row) -> Slot {
     LineAddr(line.0 | bits)
 }
 
+/// How many of so many MSHRs, or places to wait, lines with a peer as home may take: all but a quarter, and all but one
+/// at least. One would be enough for requests of peers to get through, but they, and those for the own memory, would be
+/// served one after another while the others wait for peers.
+fn most_of_peers(all: usize) -> usize {
+    all - (all / 4).max(1)
+}
+
 impl Bank {
     /// The queue that a message waits in.
     pub(super) fn slot(&self, msg: &Msg<LINE>) -> Slot {
@@ -103,6 +110,11 @@ impl Bank {
     }
 
     pub(super) fn lacks_mshr(&self, line: LineAddr) -> bool {
-        self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
+        self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away >= most_of_peers(self.spec.mshrs)
+    }
+
+    /// Whether messages about lines with a peer as home have all the places they may take.
+    pub(super) fn has_too_many_of_peers(&self) -> bool {
+        self.waits_away >= most_of_peers(self.spec.waiting)
     }
 }

@@ -230,8 +230,11 @@ fn any_core(random: &mut Pcg64Mcg) -> CoreSpec {
         address: Timing::new(up_to(3), up_to(4) as u64, 1),
         line_buffers: up_to(4),
         next_line: up_to(2) == 1,
+        prefetch: PrefetchSpec { kind: Prefetch::None, degree: 1 },
+        wrong_path: up_to(2) == 1,
         wait_for_addresses: up_to(2) == 1,
         store_prefetch: up_to(2) == 1,
+        forwarding: Cycles(up_to(3) as u64),
         jitter: (up_to(3) == 1).then_some(Jitter { seed, most: Cycles(9) }),
         units: spec.units,
     }

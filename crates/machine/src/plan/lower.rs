@@ -238,6 +238,7 @@ impl Lowering<'_> {
             memories: self.memories_of_driver(),
             apart: !self.reaches_host(),
             host_past_caches: true,
+            block: self.machine.levels.as_ref().map_or(0, |levels| levels.room.block),
         }
     }
 
@@ -351,10 +352,10 @@ impl Lowering<'_> {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
             boundary: self.boundary(),
-            flush_late: self.copies() == Some(Synchronisation::Dynamic),
+            flush_late: self.copies() == Some(Synchronisation::Dynamic) || cpu.is_some_and(CpuComplex::flushes_buffers),
             write_back: self.machine.dispatcher.write_back,
             flush_before: flushes || self.copies().is_some(),
-            flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
+            flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel && !cpu.flushes_buffers()),
             regions: cpu.is_none(),
             accounts: self.machine.fabric.is_some(),
         }
@@ -418,7 +419,7 @@ impl Plan {
 
 /// A wire within a partition: what each end calls its way, and how it is made.
 pub(super) fn ports((there, out): (&str, PortSpec), (back, returns): (&str, PortSpec)) -> Wire {
-    let way = |name: &str, spec| Way { name: name.to_owned(), spec };
+    let way = |name: &str, spec| Way { name: name.to_owned(), spec, head: None };
     Wire::Ports { there: way(there, out), back: way(back, returns) }
 }
 
@@ -439,9 +440,12 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         ordered: None,
         sees: Sees::Newest,
         lifts_requests: false,
+        flushes_lines: false,
+        flushes_below: false,
         wide_acquires: false,
         virtual_tags: false,
         counts_tlb_misses: false,
+        counts_lifetimes: false,
         memories: None,
     }
 }

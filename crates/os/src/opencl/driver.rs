@@ -91,6 +91,8 @@ pub struct Driver {
     /// Shared virtual memory that the host has mapped for writing, by base address, with the number of maps.
     pub(super) svm_written: BTreeMap<u64, u32>,
     /// These maps: from the mapped address to the base address.
+    /// Whether a kernel has been launched.
+    pub(super) has_launched: bool,
     pub(super) svm_maps: BTreeMap<u64, u64>,
     /// Running kernels by event.
     pub(super) running: BTreeMap<u64, Running>,
@@ -169,6 +171,7 @@ impl Driver {
             numbered: BTreeMap::new(),
             last_number: 0,
             svm_written: BTreeMap::new(),
+            has_launched: false,
             svm_maps: BTreeMap::new(),
             running: BTreeMap::new(),
             postponed: Vec::new(),
@@ -276,7 +279,9 @@ impl Driver {
                 self.touched.extend(rect.ranges());
                 pending.touches.extend(rect.ranges());
             }
-            let answer = record.set_token(guest, token).and_then(|()| record.set_action(guest, &action));
+            let answer = record
+                .set_token(guest, token)
+                .and_then(|()| record.set_action(guest, &action, self.settings.copy_width));
             self.calls.insert(token, pending);
             return Answer::Return(answer.unwrap_or(abi::REFUSED));
         }

@@ -115,7 +115,8 @@ impl Driver {
         steps.push(Step::Kernel(Box::new(launch)));
         steps.extend(after);
         let command = Command { kind, steps, memories, program: Some(kernel.program), samplers, ..Command::default() };
-        self.enqueue_and_answer(call, call.word(0), waits, command, event_at, false)
+        let blocking = self.settings.blocking_launches;
+        self.enqueue_and_answer(call, call.word(0), waits, command, event_at, blocking)
     }
 
     /// The error code for a launch that the GPU can't execute; also tells the user why.

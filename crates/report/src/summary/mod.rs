@@ -72,6 +72,9 @@ pub struct Summary {
     /// Bytes moved between memories, or between caches and remote memories, by cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub moved: BTreeMap<String, u64>,
+    /// Calls of the program that copy, fill, map, unmap or migrate memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub movement_calls: Option<u64>,
     /// Bytes on each link of the fabric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, u64>,
@@ -156,6 +159,7 @@ impl Summary {
             memory: MemoryTraffic::of(&elements, &total, facts, cycles, shared),
             network: Network::of(&total, of_network),
             moved: machine::moved_by_cause(&total),
+            movement_calls: subject.paged.map(|paged| paged.calls),
             links: machine::moved_by_link(&total),
             gpus: GpuTime::of(&total),
             pages: subject.paged.and_then(Pages::of),

@@ -316,7 +316,8 @@ impl Cache {
 
     /// Chooses the next action when no answer has come: waiting messages, probes, then new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)? {
+        let no_atomics = self.returning.is_empty() && self.away.is_empty() && self.atomics.is_empty();
+        if !no_atomics && (self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)?) {
             return Ok(true);
         }
         // A line fetched for these accesses must not be lost before they have used it.
@@ -340,7 +341,7 @@ impl Cache {
         for port in ready.in_turn([Lane::Coherence, Lane::Request], &self.turns) {
             let taken = if self.top.is_some() { self.request(port, now)? } else { self.message(port)? };
             if taken {
-                self.turns.grant(|turn| turn == port);
+                self.turns.granted(port);
                 self.requests.increment();
                 return Ok(true);
             }
@@ -559,6 +560,9 @@ impl Cache {
 
     /// Sends the messages that the bank has produced.
     fn send_out(&mut self, now: u64) {
+        if self.bank.out.is_empty() && self.bank.performed.as_ref().is_none_or(Vec::is_empty) {
+            return;
+        }
         let mut out = std::mem::take(&mut self.bank.out);
         let performed = self.bank.performed.as_mut().map_or(Vec::new(), std::mem::take);
         let mut stores = performed.iter().peekable();

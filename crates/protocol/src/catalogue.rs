@@ -221,7 +221,9 @@ pub static ALL: &[Protocol] = &[
         of_others: &[],
         variants: &[Variant {
             name: "wb_fetch",
-            seats: |role, parameters| over_memory(role, parameters, WriteBackL2 { atomics: parameters.atomics, fetches: true }),
+            seats: |role, parameters| {
+                over_memory(role, parameters, WriteBackL2 { atomics: parameters.atomics, fetches: true })
+            },
         }],
     },
     Protocol {

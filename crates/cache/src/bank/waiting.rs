@@ -42,11 +42,14 @@ impl Bank {
         self.waiting.next().is_some()
             || !self.sweep.is_empty()
             || self.has_mshr_for_another()
-            || self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
+            || !self.need_write_back.is_empty()
+                && self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
     }
 
     pub(super) fn has_mshr_for_another(&self) -> bool {
-        self.busy < self.spec.mshrs && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
+        !self.need_mshr.is_empty()
+            && self.busy < self.spec.mshrs
+            && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
     }
 
     /// Retries a waiting message, or delivers the next one of a sweep. Lanes that wait for one line together are

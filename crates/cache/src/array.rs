@@ -125,6 +125,11 @@ impl Array {
     }
 
     pub fn find(&self, line: LineAddr) -> Option<Way> {
+        if self.shape.sectors == 1 {
+            let ways = self.ways.of(self.set(line));
+            let first = ways.start;
+            return self.tags[ways].iter().position(|tag| *tag == line).map(|place| Way(first + place));
+        }
         self.places(line).find(|place| self.tags[*place] == line).map(Way)
     }
 

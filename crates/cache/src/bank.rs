@@ -30,7 +30,7 @@ use crate::array::{Array, Way};
 use engine::{Counter, Level, Matrix, Scope};
 use interconnect::is_order;
 use mem::{Block, LINE, LineAddr, WaitingRoom};
-use protocol::{Access, Cell, Impossible, Kind, Lane, Line, Log, Msg, Place, Roster, Table, look, perform};
+use protocol::{Access, Cell, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Roster, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -242,6 +242,10 @@ impl Bank {
         !self.at_rest[self.line(self.find(line), line).state as usize] || self.waiting.is_awaited(line)
     }
 
+    pub fn mshrs(&self) -> usize {
+        self.spec.mshrs
+    }
+
     /// Whether lines are probed from below. Probes must get through even while requests from above are blocked.
     pub fn is_probed(&self) -> bool {
         self.apart
@@ -287,7 +291,7 @@ impl Bank {
 
     /// The controller's neighbours for a line.
     fn place(&self, line: LineAddr) -> Place<'_> {
-        stands(&self.spec, line)
+        stands(&self.spec, *self.spec.below.of(line.0))
     }
 
     fn find(&self, line: LineAddr) -> Where {
@@ -323,7 +327,12 @@ impl Bank {
     }
 
     fn look(&self, line: &Line<LINE>, msg: &Msg<LINE>) -> Met {
-        look(&*self.spec.controller, self.table, self.place(msg.line), line, msg)
+        self.look_above(*self.spec.below.of(msg.line.0), line, msg)
+    }
+
+    /// Variant of [`look`](Self::look) that is told the node below.
+    fn look_above(&self, below: Node, line: &Line<LINE>, msg: &Msg<LINE>) -> Met {
+        look(&*self.spec.controller, self.table, stands(&self.spec, below), line, msg)
     }
 
     /// Delivers a message to its line, unless it must wait.
@@ -338,10 +347,10 @@ impl Bank {
         if self.locked == Some(msg.line) && msg.lane() == Lane::Coherence {
             return Ok(Err(Wait::Line));
         }
-        let mut place = self.find(msg.line);
+        let (mut place, below) = (self.find(msg.line), *self.spec.below.of(msg.line.0));
         self.set_time(place, msg.line);
         let line = self.line(place, msg.line);
-        let met = self.look(line, msg);
+        let met = self.look_above(below, line, msg);
         if let Some((_, Cell::Go(next, _))) = met {
             let next = *next as usize;
             // Probes take no MSHR: caches that probe each other could otherwise deadlock.
@@ -349,10 +358,12 @@ impl Bank {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
             }
-            let aside = Aside { count: 1, away: self.is_away(msg.line) };
-            if needs_register && self.goes_aside(place, next) && !self.has_room_for(aside) {
-                self.write_back_full.increment();
-                return Ok(Err(Wait::WriteBack(aside)));
+            if needs_register && self.goes_aside(place, next) {
+                let aside = Aside { count: 1, away: self.is_away(msg.line) };
+                if !self.has_room_for(aside) {
+                    self.write_back_full.increment();
+                    return Ok(Err(Wait::WriteBack(aside)));
+                }
             }
             let state = line.state;
             if self.takes_room[next] && !matches!(place, Where::Way(_)) {
@@ -370,19 +381,19 @@ impl Bank {
                 }
             }
         }
-        let done = self.step(place, met, msg)?;
+        let done = self.step(place, below, met, msg)?;
         Ok(if done { Ok(()) } else { Err(Wait::Line) })
     }
 
     /// One step of the protocol; its messages go to `out`. Returns `false` on a stall.
-    fn step(&mut self, place: Where, met: Met, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+    fn step(&mut self, place: Where, below: Node, met: Met, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         self.set_time(place, msg.line);
-        let mut nothing = self.nothing;
-        let (controller, table, way) = (&*self.spec.controller, self.table, stands(&self.spec, msg.line));
+        let mut nothing = None;
+        let (controller, table, way) = (&*self.spec.controller, self.table, stands(&self.spec, below));
         let line = match place {
             Where::Way(way) => self.array.line_mut(way),
             Where::Aside => self.aside.get_mut(&msg.line).expect("it has just been found"),
-            Where::Nowhere => &mut nothing,
+            Where::Nowhere => nothing.insert(self.nothing),
         };
         let (before, sent) = (line.state, self.out.len());
         if let Some((event, _)) = met {
@@ -398,8 +409,8 @@ impl Bank {
         if self.keeps_time {
             self.nothing.stamps.cts = line.stamps.cts;
         }
-        if matches!(place, Where::Nowhere) && after != self.nothing.state {
-            self.put_aside(msg.line, nothing);
+        if let Some(line) = nothing.filter(|line| line.state != self.nothing.state) {
+            self.put_aside(msg.line, line);
         }
         self.settle(place, msg.line, before, after);
         if msg.kind == Kind::Store
@@ -408,9 +419,11 @@ impl Bank {
             performed.push((sent, *msg));
         }
         // A `Modified` message to this node answers an atomic access; it is not internal.
-        let own = |send: &mut Msg<LINE>| send.to == self.spec.me && send.kind != Kind::Modified;
-        let own = self.out.extract_if(sent.., own);
-        self.swept -= own.filter(|send| send.kind == Kind::Done).count();
+        let own = |send: &Msg<LINE>| send.to == self.spec.me && send.kind != Kind::Modified;
+        if self.out[sent..].iter().any(own) {
+            let own = self.out.extract_if(sent.., |send| own(send));
+            self.swept -= own.filter(|send| send.kind == Kind::Done).count();
+        }
         Ok(true)
     }
 
@@ -455,13 +468,15 @@ impl Bank {
         {
             lines.into_iter().for_each(|slot| self.waiting.wake_once_more(slot));
         }
-        slots(tag).into_iter().for_each(|slot| self.waiting.changed(slot));
+        if !self.waiting.is_empty() {
+            slots(tag).into_iter().for_each(|slot| self.waiting.changed(slot));
+        }
     }
 }
 
-/// The bank's neighbours for a line.
-fn stands(spec: &BankSpec, line: LineAddr) -> Place<'_> {
-    Place { me: spec.me, below: *spec.below.of(line.0), above: &spec.above }
+/// The bank's neighbours for a line whose home is `below`.
+fn stands(spec: &BankSpec, below: Node) -> Place<'_> {
+    Place { me: spec.me, below, above: &spec.above }
 }
 
 /// Whether a transaction started by a message of this kind needs an MSHR.

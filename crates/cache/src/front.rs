@@ -10,6 +10,7 @@ use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request, R
 use protocol::{Kind, Msg, Node, Stamps};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
 
 /// A request that has not been answered.
 #[derive(Clone, Copy)]
@@ -135,11 +136,12 @@ impl Front {
 }
 
 fn take(of: &mut ByLine, line: LineAddr, which: impl Fn(&Pending) -> bool) -> Option<Pending> {
-    let queue = of.get_mut(&line)?;
+    let Entry::Occupied(mut entry) = of.entry(line) else { return None };
+    let queue = entry.get_mut();
     let place = queue.iter().position(which)?;
     let pending = queue.remove(place);
     if queue.is_empty() {
-        of.remove(&line);
+        entry.remove();
     }
     Some(pending)
 }

@@ -16,14 +16,23 @@ impl RoundRobin {
     /// Grants the first requester for which `wants` is true, searching from the one after the last granted.
     pub fn grant(&mut self, wants: impl Fn(usize) -> bool) -> Option<usize> {
         let granted = self.order().find(|requester| wants(*requester))?;
-        self.next = (granted + 1) % self.requesters;
+        self.granted(granted);
         Some(granted)
+    }
+
+    /// Records that a requester was granted that wanted to be.
+    pub fn granted(&mut self, requester: usize) {
+        self.next = if requester + 1 < self.requesters { requester + 1 } else { 0 };
+    }
+
+    /// The requester with the highest priority now.
+    pub fn first(&self) -> usize {
+        self.next
     }
 
     /// The requesters in the order in which they would be granted now.
     pub fn order(&self) -> impl Iterator<Item = usize> + use<> {
-        let (requesters, next) = (self.requesters, self.next);
-        (0..requesters).map(move |step| (next + step) % requesters)
+        (self.next..self.requesters).chain(0..self.next)
     }
 }
 

@@ -269,7 +269,11 @@ struct CreditsOut<T> {
 }
 
 impl<T: 'static> Back for CreditsOut<T> {
-    fn credit(&self, lane: Lane) {
+    fn credit(&self, lane: Lane, _: Moment) {
+        self.take(lane);
+    }
+
+    fn take(&self, lane: Lane) {
         let arrives = self.core.time() + self.cable.spec.latency;
         self.staging.put(&self.core, (arrives, lane), &self.own);
     }

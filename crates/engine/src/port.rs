@@ -8,7 +8,7 @@
 use crate::{
     arbiter::RoundRobin,
     context::Scope,
-    core::{Deliver, Due},
+    core::{Deliver, Due, Moment},
     credits::Credits,
     eventcount::EventCount,
     stats::{Counter, Level},
@@ -66,7 +66,10 @@ pub(crate) trait Forward<T> {
 
 /// Carries credits back from an inlet.
 pub(crate) trait Back {
-    fn credit(&self, lane: Lane);
+    /// Returns a credit; `moment` says which context caused it and when.
+    fn credit(&self, lane: Lane, moment: Moment);
+    /// The running context takes an item from `lane`: returns a credit and records the context.
+    fn take(&self, lane: Lane);
     /// Records that the running context takes items from `lane`, for a report on a deadlock.
     fn consumer(&self, lane: Lane);
 }
@@ -76,6 +79,8 @@ pub struct Outlet<T> {
     scope: Scope,
     room: [Credits; 3],
     bytes_per_cycle: Option<u64>,
+    /// After how many bytes of an item the receiver may take it.
+    head: u64,
     /// The cycle in which the wire is free again.
     free_at: Rc<Cell<u64>>,
     wire: Rc<dyn Forward<T>>,
@@ -87,6 +92,7 @@ impl<T> Clone for Outlet<T> {
             scope: self.scope.clone(),
             room: self.room.clone(),
             bytes_per_cycle: self.bytes_per_cycle,
+            head: self.head,
             free_at: Rc::clone(&self.free_at),
             wire: Rc::clone(&self.wire),
         }
@@ -103,7 +109,14 @@ impl<T> Outlet<T> {
         assert!(bytes_per_cycle != Some(0), "'{}' has a bandwidth of 0: nothing would ever arrive", scope.path());
         let room = Lane::ALL.map(|lane| Credits::new(&scope.scope(lane.name()), capacity as u64));
         let wire = wire(&room);
-        Outlet { scope, room, bytes_per_cycle, free_at: Rc::default(), wire }
+        Outlet { scope, room, bytes_per_cycle, head: u64::MAX, free_at: Rc::default(), wire }
+    }
+
+    /// From now on, the receiver may take an item as soon as its first `head` bytes have left (cut-through), and need
+    /// not wait for the last (store-and-forward). The wire is occupied for all bytes in either case. Clones that exist
+    /// already do not change.
+    pub fn cut_through(self, head: u64) -> Outlet<T> {
+        Outlet { head, ..self }
     }
 
     /// Sends `item`, which has `bytes` bytes, waiting for space in its lane.
@@ -176,9 +189,9 @@ impl<T> Outlet<T> {
 
     fn put(&self, lane: Lane, item: T, bytes: u64) {
         let start = self.scope.now().0.max(self.free_at.get());
-        let leaves = start + self.bytes_per_cycle.map_or(0, |rate| bytes.div_ceil(rate));
-        self.free_at.set(leaves);
-        self.wire.put(lane, item, leaves);
+        let takes = |bytes: u64| self.bytes_per_cycle.map_or(0, |rate| bytes.div_ceil(rate));
+        self.free_at.set(start + takes(bytes));
+        self.wire.put(lane, item, start + takes(bytes.min(self.head)));
     }
 }
 
@@ -254,7 +267,6 @@ impl<T: 'static> Inlet<T> {
             }
             return None;
         }
-        inner.back.consumer(lane);
         inner.here[lane as usize].set(here - 1);
         if here == 1
             && let Some((ready, number)) = inner.ready.get()
@@ -264,7 +276,7 @@ impl<T: 'static> Inlet<T> {
         let item = inner.lanes[lane as usize].borrow_mut().pop_front();
         inner.level.fall();
         inner.passed.increment();
-        inner.back.credit(lane);
+        inner.back.take(lane);
         item
     }
 
@@ -379,7 +391,7 @@ impl Ready {
         lanes: [Lane; N],
         turns: &RoundRobin,
     ) -> impl Iterator<Item = usize> + use<N> {
-        let (ready, start) = (self.clone(), turns.order().next().unwrap_or(0));
+        let (ready, start) = (self.clone(), turns.first());
         let (mut at, mut wrapped) = (start, false);
         std::iter::from_fn(move || {
             let mut found = ready.first(&lanes, at);
@@ -394,29 +406,29 @@ impl Ready {
 }
 
 impl<T> InletInner<T> {
-    /// Offers an item to the function of [`Inlet::take_at_once`], if it arrives in the cycle in which it was sent.
-    fn take_at_once(&self, lane: Lane, item: T, comes: bool) -> Option<T> {
-        let Some(take) = self.at_once.get().filter(|_| comes && self.here[lane as usize].get() == 0) else {
+    /// Offers an item that arrives in the cycle in which it was sent to the function of [`Inlet::take_at_once`].
+    fn take_at_once(&self, lane: Lane, item: T) -> Option<T> {
+        let Some(take) = self.at_once.get().filter(|_| self.here[lane as usize].get() == 0) else {
             return Some(item);
         };
         let left = take(lane, item);
         if left.is_none() {
             self.passed.increment();
-            self.back.credit(lane);
+            self.back.credit(lane, self.scope.core.running());
         }
         left
     }
 
     /// Stores an item that is on the wire from now on.
+    #[inline]
     pub(crate) fn sent(&self, lane: Lane, item: T) {
         self.lanes[lane as usize].borrow_mut().push_back(item);
         self.on_the_wire.borrow_mut().push_back(lane);
     }
-}
 
-impl<T> Deliver for InletInner<T> {
-    fn deliver(&self) {
-        let lane = self.on_the_wire.borrow_mut().pop_front().expect("each delivery has its item");
+    /// An item has arrived in `lane`.
+    #[inline]
+    fn came(&self, lane: Lane) {
         let here = &self.here[lane as usize];
         here.set(here.get() + 1);
         if let Some((ready, number)) = self.ready.get() {
@@ -433,6 +445,13 @@ impl<T> Deliver for InletInner<T> {
     }
 }
 
+impl<T> Deliver for InletInner<T> {
+    fn deliver(&self) {
+        let lane = self.on_the_wire.borrow_mut().pop_front().expect("each delivery has its item");
+        self.came(lane);
+    }
+}
+
 /// A wire with both ends in one partition.
 struct LocalWire<T> {
     from: Scope,
@@ -443,17 +462,18 @@ struct LocalWire<T> {
 impl<T: 'static> Forward<T> for LocalWire<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64) {
         let inlet = &self.inlet.0;
-        let item = match inlet.take_at_once(lane, item, cycle + self.latency == self.from.core.cycle()) {
-            Some(item) => item,
-            None => return,
-        };
-        inlet.arrivals.0.expected.set(self.from.core.running().who);
-        inlet.sent(lane, item);
         let (from, to) = (&self.from.core, &inlet.scope.core);
         let arrives = cycle + self.latency;
         if arrives == from.cycle() {
-            return inlet.deliver();
+            if let Some(item) = inlet.take_at_once(lane, item) {
+                inlet.arrivals.0.expected.set(from.running().who);
+                inlet.sent(lane, item);
+                inlet.deliver();
+            }
+            return;
         }
+        inlet.arrivals.0.expected.set(from.running().who);
+        inlet.sent(lane, item);
         let arrives = if from.index == to.index { arrives } else { to.clock.first_at(from.clock.edge(arrives)) };
         to.at(arrives, Due::Local(Rc::clone(inlet) as Rc<dyn Deliver>));
     }
@@ -470,8 +490,14 @@ struct LocalBack {
 }
 
 impl Back for LocalBack {
-    fn credit(&self, lane: Lane) {
-        self.room[lane as usize].release();
+    fn credit(&self, lane: Lane, moment: Moment) {
+        self.room[lane as usize].release_by(moment);
+    }
+
+    fn take(&self, lane: Lane) {
+        let (room, moment) = (&self.room[lane as usize], self.scope.core.running());
+        room.expect_from(moment.who);
+        room.release_by(moment);
     }
 
     fn consumer(&self, lane: Lane) {

@@ -60,33 +60,36 @@ impl Op {
         }
     }
 
-    /// The lines it accesses, with the bytes of a store.
-    pub fn lines(&self, map: &AddressMap) -> Result<Vec<Part>, Fault> {
+    /// The lines it accesses, with the bytes of a store; they are put in `parts`, which is empty.
+    pub fn lines(&self, map: &AddressMap, mut parts: Vec<Part>) -> Result<Vec<Part>, Fault> {
         let access = if self.is_store() { Access::Store } else { Access::Load };
         if let Op::Vector(op) = self
             && let Kind::Atomic { op: atomic, .. } = op.kind
         {
-            return atomic_lines(op, atomic, map);
+            return atomic_lines(op, atomic, map, parts);
         }
-        let mut parts: Vec<Part> = Vec::new();
         let mut finder = Finder::new();
+        // The region of the last element; most elements of an access lie in one.
+        let mut region = 0..0;
         self.each(|address, word, size, lane| {
-            map.check(access, address, size as u64, lane)?;
-            let bytes = word.to_le_bytes();
+            if address < region.start || address >= region.end || region.end - address < size as u64 {
+                region = map.check(access, address, size as u64, lane)?;
+            }
+            let (bytes, offset) = (word.to_le_bytes(), place(address));
+            if size == 4 && offset <= LINE - 4 {
+                let part = finder.part(&mut parts, LineAddr(address & OF_LINE));
+                part.mask = part.mask.or(Mask(0xf << offset));
+                part.bytes[offset..offset + 4].copy_from_slice(&bytes);
+                return Ok(());
+            }
             // An element may cross a line boundary.
-            let first = size.min(LINE - place(address));
+            let first = size.min(LINE - offset);
             for (at, bytes) in [(address, &bytes[..first]), (address + first as u64, &bytes[first..size])] {
-                if bytes.is_empty() {
-                    continue;
+                if !bytes.is_empty() {
+                    let (part, place) = (finder.part(&mut parts, LineAddr(at & OF_LINE)), place(at));
+                    part.mask = part.mask.or(Mask::range(place, bytes.len()));
+                    part.bytes[place..place + bytes.len()].copy_from_slice(bytes);
                 }
-                let (line, place) = (LineAddr(at & OF_LINE), place(at));
-                let number = finder.find(&parts, line).unwrap_or_else(|| {
-                    parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
-                    finder.note(&parts)
-                });
-                let part = &mut parts[number];
-                part.mask = part.mask.or(Mask::range(place, bytes.len()));
-                part.bytes[place..place + bytes.len()].copy_from_slice(bytes);
             }
             Ok(())
         })?;
@@ -150,11 +153,15 @@ impl Op {
         let mut read = |address: u64, size: usize| {
             let mut word = [0; 4];
             let place = place(address);
-            let first = size.min(LINE - place);
             let mut line = |address: u64| {
                 let number = finder.find(parts, LineAddr(address & OF_LINE));
                 &parts[number.expect("every line was asked for")].bytes
             };
+            if size == 4 && place <= LINE - 4 {
+                word.copy_from_slice(&line(address)[place..place + 4]);
+                return u32::from_le_bytes(word);
+            }
+            let first = size.min(LINE - place);
             word[..first].copy_from_slice(&line(address)[place..place + first]);
             if first < size {
                 word[first..size].copy_from_slice(&line(address + first as u64)[..size - first]);
@@ -248,11 +255,26 @@ impl Finder {
         (0..Self::PLACES).map(move |step| (hash as usize + step) % Self::PLACES)
     }
 
+    /// The part of a line; a new one if there is none.
+    #[inline]
+    fn part<'p>(&mut self, parts: &'p mut Vec<Part>, line: LineAddr) -> &'p mut Part {
+        let number = self.find(parts, line).unwrap_or_else(|| {
+            parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
+            self.note(parts)
+        });
+        &mut parts[number]
+    }
+
     /// The number of a line's part.
+    #[inline]
     fn find(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
         if parts.get(self.latest).is_some_and(|part| part.line == line) {
             return Some(self.latest);
         }
+        self.search(parts, line)
+    }
+
+    fn search(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
         let mut noted = Self::places(line).map(|place| self.table[place]).take_while(|number| *number != Self::NOBODY);
         let found = noted.find(|number| parts[usize::from(*number)].line == line).map(usize::from);
         let behind = || Some(Self::NOTED + parts.get(Self::NOTED..)?.iter().position(|part| part.line == line)?);
@@ -273,11 +295,10 @@ impl Finder {
 
 /// The lines of an atomic access. Lanes that change the same element, and all lanes of an operation with two operands,
 /// are serialised: each has a part of its own, in lane order.
-fn atomic_lines(op: &MemOp, atomic: AtomicOp, map: &AddressMap) -> Result<Vec<Part>, Fault> {
+fn atomic_lines(op: &MemOp, atomic: AtomicOp, map: &AddressMap, mut parts: Vec<Part>) -> Result<Vec<Part>, Fault> {
     let size = usize::from(op.element_bytes);
     let words = size / 4;
     let two = two_operands(atomic);
-    let mut parts: Vec<Part> = Vec::new();
     for lane in lanes(op.mask) {
         let address = op.addresses[lane];
         let (bytes, lane_number) = (size as u64, Some(lane as u8));
@@ -360,7 +381,7 @@ mod tests {
 
     #[test]
     fn consecutive_words_of_a_wavefront_are_four_lines() {
-        let lines = vector(Kind::Load, !0, |lane| 256 + 4 * lane as u64).lines(&everything()).unwrap();
+        let lines = vector(Kind::Load, !0, |lane| 256 + 4 * lane as u64).lines(&everything(), Vec::new()).unwrap();
         let addresses: Vec<u64> = lines.iter().map(|part| part.line.0).collect();
         assert_eq!(addresses, [256, 320, 384, 448]);
         assert!(lines.iter().all(|part| part.mask == Mask::first(64)));
@@ -369,27 +390,28 @@ mod tests {
     #[test]
     fn of_lanes_that_are_not_put_together_the_first_of_a_line_asks_for_itself() {
         let op = vector(Kind::Load, 0b1011, |lane| 62 * (lane as u64 / 3) + 4 * (lane as u64 % 3));
-        let lines = op.lines(&everything()).unwrap();
+        let lines = op.lines(&everything(), Vec::new()).unwrap();
         let asks: Vec<_> = op.by_lane(&lines).iter().map(|ask| (lines[ask.part].line.0, ask.mask, ask.lanes)).collect();
         let others = Mask::range(4, 4).or(Mask::range(62, 2));
         assert_eq!(asks, [(0, Mask::first(4), 1), (0, others, 2), (64, Mask::first(2), 1)]);
 
         let op = vector(Kind::Load, !0, |lane| 4 * lane as u64);
-        let lanes: Vec<_> = op.by_lane(&op.lines(&everything()).unwrap()).iter().map(|ask| ask.lanes).collect();
+        let lanes: Vec<_> =
+            op.by_lane(&op.lines(&everything(), Vec::new()).unwrap()).iter().map(|ask| ask.lanes).collect();
         assert_eq!(lanes, [1, 15, 1, 15, 1, 15, 1, 15]);
     }
 
     #[test]
     fn lanes_that_sleep_ask_for_nothing() {
-        assert_eq!(vector(Kind::Load, 0, |_| 0).lines(&everything()), Ok(Vec::new()));
-        let lines = vector(Kind::Load, 0b100, |lane| 1000 * lane as u64).lines(&everything()).unwrap();
+        assert_eq!(vector(Kind::Load, 0, |_| 0).lines(&everything(), Vec::new()), Ok(Vec::new()));
+        let lines = vector(Kind::Load, 0b100, |lane| 1000 * lane as u64).lines(&everything(), Vec::new()).unwrap();
         assert_eq!(lines.iter().map(|part| (part.line.0, part.mask)).collect::<Vec<_>>(), [(1984, Mask::range(16, 4))]);
     }
 
     #[test]
     fn a_word_across_two_lines_comes_from_both() {
         let mut op = vector(Kind::Load, 1, |_| 62);
-        let mut lines = op.lines(&everything()).unwrap();
+        let mut lines = op.lines(&everything(), Vec::new()).unwrap();
         assert_eq!(lines.iter().map(|part| part.mask).collect::<Vec<_>>(), [Mask::range(62, 2), Mask::first(2)]);
         (lines[0].bytes[62], lines[0].bytes[63]) = (1, 2);
         (lines[1].bytes[0], lines[1].bytes[1]) = (3, 4);
@@ -403,7 +425,7 @@ mod tests {
         let mut op = vector(Kind::Store, 0b11, |_| 0);
         let Op::Vector(inner) = &mut op else { unreachable!("it is a vector access") };
         (inner.data[0].0[0], inner.data[0].0[1]) = (7, 9);
-        let lines = op.lines(&everything()).unwrap();
+        let lines = op.lines(&everything(), Vec::new()).unwrap();
         assert_eq!((lines.len(), lines[0].bytes[0]), (1, 9));
     }
 }

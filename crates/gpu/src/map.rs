@@ -5,6 +5,7 @@
 
 use gcn3::error::{Access, Fault};
 use mem::{Asid, Bytes, PhysAddr, VirtAddr};
+use std::ops::Range;
 
 /// Regions, sorted by address.
 #[derive(Clone, Debug, Default)]
@@ -73,14 +74,14 @@ impl AddressMap {
         self.regions.iter().map(|(start, end, _)| (*start, *end))
     }
 
-    /// Checks whether `bytes` bytes may be accessed at an address.
-    pub fn check(&self, access: Access, address: u64, bytes: u64, lane: Option<u8>) -> Result<(), Fault> {
+    /// Checks whether `bytes` bytes may be accessed at an address; returns the region that they lie in.
+    pub fn check(&self, access: Access, address: u64, bytes: u64, lane: Option<u8>) -> Result<Range<u64>, Fault> {
         let behind = self.regions.partition_point(|(start, ..)| *start <= address);
         let region = behind.checked_sub(1).map(|place| self.regions[place]);
         match region {
-            Some((_, end, writable)) if address.checked_add(bytes).is_some_and(|last| last <= end) => {
+            Some((start, end, writable)) if address.checked_add(bytes).is_some_and(|last| last <= end) => {
                 match writable || access == Access::Load {
-                    true => Ok(()),
+                    true => Ok(start..end),
                     false => Err(Fault::ReadOnly { access, address, lane }),
                 }
             }
@@ -102,7 +103,7 @@ mod tests {
         let places = [0x1040, 0x2fff, 0x3000].map(|address| map.place(VirtAddr(address)).0);
         assert_eq!(places, [0x5040, 0x8fff, 0x9000]);
         assert_eq!(map.regions().collect::<Vec<_>>(), [(0x1000, 0x4000)]);
-        assert_eq!(map.check(Access::Store, 0x1fff, 2, None), Ok(()));
+        assert_eq!(map.check(Access::Store, 0x1fff, 2, None), Ok(0x1000..0x4000));
         assert!(map.check(Access::Load, 0x4000, 1, None).is_err());
     }
 
@@ -115,9 +116,9 @@ mod tests {
     #[test]
     fn an_access_must_lie_in_one_region_that_allows_it() {
         let map = AddressMap::new([(VirtAddr(64), Bytes(64), true), (VirtAddr(256), Bytes(4), false)].into_iter());
-        assert_eq!(map.check(Access::Store, 124, 4, None), Ok(()));
+        assert_eq!(map.check(Access::Store, 124, 4, None), Ok(64..128));
         assert!(matches!(map.check(Access::Load, 125, 4, None), Err(Fault::Unmapped { .. })));
-        assert_eq!(map.check(Access::Load, 256, 4, None), Ok(()));
+        assert_eq!(map.check(Access::Load, 256, 4, None), Ok(256..260));
         assert!(matches!(map.check(Access::Store, 256, 4, None), Err(Fault::ReadOnly { .. })));
         assert!(matches!(map.check(Access::Load, 0, 4, None), Err(Fault::Unmapped { .. })));
         assert!(matches!(map.check(Access::Load, u64::MAX, 4, None), Err(Fault::Unmapped { .. })));

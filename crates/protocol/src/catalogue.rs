@@ -207,8 +207,8 @@ pub static ALL: &[Protocol] = &[
         ],
         storage: None,
         seats: |role, parameters| match parameters.claims {
-            true => over_memory(role, ClaimingL2),
-            false => over_memory(role, WriteBackL2 { atomics: parameters.atomics, fetches: false }),
+            true => over_memory(role, parameters, ClaimingL2),
+            false => over_memory(role, parameters, WriteBackL2 { atomics: parameters.atomics, fetches: false }),
         },
         orders: forgetting,
         sees: Sees::UntilSynchronised,
@@ -221,7 +221,9 @@ pub static ALL: &[Protocol] = &[
         of_others: &[],
         variants: &[Variant {
             name: "wb_fetch",
-            seats: |role, parameters| over_memory(role, WriteBackL2 { atomics: parameters.atomics, fetches: true }),
+            seats: |role, parameters| {
+                over_memory(role, parameters, WriteBackL2 { atomics: parameters.atomics, fetches: true })
+            },
         }],
     },
     Protocol {
@@ -253,7 +255,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteThroughL2::SEVERAL, 1) },
         ],
         storage: None,
-        seats: |role, parameters| over_memory(role, WriteThroughL2 { atomics: parameters.atomics }),
+        seats: |role, parameters| over_memory(role, parameters, WriteThroughL2 { atomics: parameters.atomics }),
         orders: forgetting,
         sees: Sees::UntilSynchronised,
         needs: Needs {
@@ -513,7 +515,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "banks", rounds: 1, build: |_, _| banks(&hmg::HmgL2) },
         ],
         storage: None,
-        seats: |role, _| over_memory(role, hmg::HmgL2),
+        seats: |role, parameters| over_memory(role, parameters, hmg::HmgL2),
         orders: hmg::orders,
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Local, Organisation::Shared], cpu: BesideCpu::Memory, peers: true },
@@ -594,9 +596,9 @@ fn forgetting(role: Role, _: &Parameters) -> Option<&'static Table> {
 }
 
 /// First-level caches that are told nothing, over this second-level cache and plain memory.
-fn over_memory(role: Role, l2: impl Controller<LINE> + 'static) -> Option<Seat> {
+fn over_memory(role: Role, parameters: &Parameters, l2: impl Controller<LINE> + 'static) -> Option<Seat> {
     Some(match role {
-        Role::L1 => Arc::new(ViL1),
+        Role::L1 => Arc::new(ViL1 { in_order: parameters.in_order }),
         Role::L2 => Arc::new(l2),
         Role::Home => Arc::new(Memory),
         _ => return None,

@@ -7,10 +7,7 @@
 
 use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Roster, Sharers, Stamps, Table};
 use mem::{LineAddr, Scope};
-use std::{
-    collections::VecDeque,
-    hash::{Hash, Hasher},
-};
+use std::hash::{Hash, Hasher};
 
 /// The record of a line in a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -285,8 +282,12 @@ pub trait Witness {
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     counts: Vec<u64>,
-    past: VecDeque<Past>,
+    /// The latest steps: line, state and event. When `keep` are there, the oldest is at `oldest`.
+    past: Vec<(LineAddr, u8, u8)>,
+    oldest: usize,
     keep: usize,
+    states: &'static [&'static str],
+    events: &'static [&'static str],
 }
 
 /// One step of the past.
@@ -300,7 +301,8 @@ pub struct Past {
 impl Log {
     /// Counts cells, and keeps the latest `keep` steps.
     pub fn new(table: &Table, keep: usize) -> Self {
-        Self { counts: vec![0; table.states.len() * table.events.len()], past: VecDeque::with_capacity(keep), keep }
+        let Table { states, events, .. } = *table;
+        Self { counts: vec![0; states.len() * events.len()], past: Vec::new(), oldest: 0, keep, states, events }
     }
 
     /// How often an event met a line in a state, including stalls.
@@ -319,17 +321,24 @@ impl Log {
 impl Witness for Log {
     fn note(&mut self, table: &Table, line: LineAddr, state: u8, event: u8) {
         self.counts[table.index(state, event)] += 1;
-        if self.keep > 0 {
-            if self.past.len() == self.keep {
-                self.past.pop_front();
-            }
-            let (state, event) = (table.states[state as usize], table.events[event as usize]);
-            self.past.push_back(Past { line, state, event });
+        if self.past.len() < self.keep {
+            self.past.push((line, state, event));
+        } else if let Some(oldest) = self.past.get_mut(self.oldest) {
+            *oldest = (line, state, event);
+            self.oldest += 1;
+            self.oldest = if self.oldest < self.keep { self.oldest } else { 0 };
         }
     }
 
     fn history(&self, line: LineAddr) -> Vec<Past> {
-        self.past.iter().filter(|past| past.line == line).cloned().collect()
+        let (newer, older) = self.past.split_at(self.oldest);
+        let past = older.iter().chain(newer).filter(|(other, ..)| *other == line);
+        let named = |(line, state, event): &(LineAddr, u8, u8)| Past {
+            line: *line,
+            state: self.states[usize::from(*state)],
+            event: self.events[usize::from(*event)],
+        };
+        past.map(named).collect()
     }
 }
 
@@ -446,7 +455,7 @@ mod tests {
         let mut log = Log::new(&l1::TABLE, 4);
         let mut line = Line::new(l1::State::IV as u8);
         let load = msg(Kind::Load, Block::EMPTY);
-        assert_eq!(step(&ViL1, &l1::TABLE, PLACE, &mut line, &load, &mut log), Ok(Step::Stall));
+        assert_eq!(step(&ViL1::ANY_ORDER, &l1::TABLE, PLACE, &mut line, &load, &mut log), Ok(Step::Stall));
         assert_eq!(line, Line::new(l1::State::IV as u8));
         assert_eq!(log.count(&l1::TABLE, l1::State::IV as u8, l1::Event::Load as u8), 1);
     }
@@ -455,8 +464,9 @@ mod tests {
     fn a_store_to_a_byte_in_flight_waits_and_one_beside_it_goes() {
         let mut log = Log::new(&l1::TABLE, 4);
         let mut line = Line::new(l1::State::I as u8);
-        let mut store =
-            |byte, line: &mut _| step(&ViL1, &l1::TABLE, PLACE, line, &msg(Kind::Store, Block::one(byte, 7)), &mut log);
+        let mut store = |byte, line: &mut _| {
+            step(&ViL1::ANY_ORDER, &l1::TABLE, PLACE, line, &msg(Kind::Store, Block::one(byte, 7)), &mut log)
+        };
         assert!(matches!(store(0, &mut line), Ok(Step::Sends(sends)) if sends[0].lane() == crate::Lane::Request));
         assert_eq!(store(0, &mut line), Ok(Step::Stall));
         assert!(matches!(store(1, &mut line), Ok(Step::Sends(_))));
@@ -468,9 +478,9 @@ mod tests {
         let mut log = Log::new(&l1::TABLE, 4);
         let mut line = Line::new(l1::State::I as u8);
         let load = msg(Kind::Load, Block::EMPTY);
-        step(&ViL1, &l1::TABLE, PLACE, &mut line, &load, &mut log).unwrap();
+        step(&ViL1::ANY_ORDER, &l1::TABLE, PLACE, &mut line, &load, &mut log).unwrap();
         let ack = msg(Kind::Ack, Block::EMPTY);
-        let error = step(&ViL1, &l1::TABLE, PLACE, &mut line, &ack, &mut log).unwrap_err();
+        let error = step(&ViL1::ANY_ORDER, &l1::TABLE, PLACE, &mut line, &ack, &mut log).unwrap_err();
         let told = "l1: a line in state IV met 'AckLast', which the table says can't happen: its cell is x
   line 0x40 in I met Load
   line 0x40 in IV met AckLast";
@@ -482,7 +492,7 @@ mod tests {
         let mut log = Log::new(&l1::TABLE, 4);
         let mut line = Line::new(l1::State::I as u8);
         let roll = msg(Kind::Roll, Block::EMPTY);
-        let error = step(&ViL1, &l1::TABLE, PLACE, &mut line, &roll, &mut log).unwrap_err();
+        let error = step(&ViL1::ANY_ORDER, &l1::TABLE, PLACE, &mut line, &roll, &mut log).unwrap_err();
         assert_eq!((error.state, error.event.as_str()), ("I", "Roll"));
     }
 }

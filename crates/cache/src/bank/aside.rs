@@ -53,6 +53,9 @@ impl Bank {
 
     /// Removes a line, which was in `state`, from the write-back queue.
     pub(super) fn take_aside(&mut self, tag: LineAddr, state: u8) -> Option<Line<LINE>> {
+        if self.aside.is_empty() {
+            return None;
+        }
         let line = self.aside.remove(&tag)?;
         self.landing -= usize::from(!self.at_rest[state as usize]);
         self.kept_aside.set(self.aside.len() as u64);

@@ -40,7 +40,7 @@ impl Bank {
         if let Some((event, _)) = met {
             self.steps.count(line.state.into(), event.into());
         }
-        let (controller, place) = (&*self.spec.controller, stands(&self.spec, msg.line));
+        let (controller, place) = (&*self.spec.controller, stands(&self.spec, *self.spec.below.of(msg.line.0)));
         perform(controller, self.table, place, &mut line, msg, met, &mut self.log, &mut sends)?;
         let own = sends.pop().expect("a cell that brings a line sends its controller a request");
         Ok(self.offer(own)? == Offer::Taken)

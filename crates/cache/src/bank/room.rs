@@ -38,11 +38,12 @@ impl Bank {
             for way in held {
                 self.evictions.increment();
                 let evict = self.evict(way);
-                let met = self.look(self.array.line(way), &evict);
+                let below = *self.spec.below.of(evict.line.0);
+                let met = self.look_above(below, self.array.line(way), &evict);
                 if self.tells_evictions {
                     self.out.push(self.notice(way));
                 }
-                self.step(Where::Way(way), met, &evict)?;
+                self.step(Where::Way(way), below, met, &evict)?;
             }
             match self.array.free(line) {
                 Some(free) => return Ok(Ok(free)),

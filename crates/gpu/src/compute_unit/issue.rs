@@ -11,8 +11,12 @@ use crate::{
 };
 use gcn3::{
     error::{ExecError, Fault},
-    exec::{Step, lds::LdsKind},
+    exec::{
+        Step,
+        lds::{LdsAccess, LdsKind},
+    },
 };
+use mem::{LINE, Mask};
 
 impl Unit {
     /// Issues what can be issued in this cycle. Returns whether anything was.
@@ -30,6 +34,9 @@ impl Unit {
 
     /// Issues instructions of one SIMD's wavefronts, the oldest first, one of each category.
     fn issue_on(&mut self, simd: usize, now: u64) -> Result<bool, Box<ExecError>> {
+        if self.slots.first_ready(simd) > now {
+            return Ok(false);
+        }
         let mut issued = 0_u32;
         let mut place = 0;
         while let Some(&slot) = self.by_simd[simd].get(place) {
@@ -54,6 +61,9 @@ impl Unit {
             // A wavefront that has ended is no longer in the list.
             place -= before - self.by_simd[simd].len();
         }
+        if issued == 0 {
+            self.slots.searched(simd, &self.by_simd[simd]);
+        }
         Ok(issued != 0)
     }
 
@@ -64,7 +74,8 @@ impl Unit {
         self.slots.category[slot] = running.briefs.at(wave.wavefront.pc).category;
         self.slots.has_code[slot] = wave.has_code(&running.kernel().code);
         self.slots.note(slot, wave);
-        if wave.fetching.is_none() {
+        // What its buffer needs depends on the line of its next instruction only.
+        if wave.fetching.is_none() && wave.wavefront.pc / LINE as u64 != wave.pc / LINE as u64 {
             self.slots.look_at(slot);
         }
     }
@@ -103,16 +114,22 @@ impl Unit {
         let decode = spec.decode.0;
         let (after, busy) = match brief.category {
             Category::Vector => {
-                self.vector_free[wave.simd] = now + spec.vector.0;
-                (decode + spec.vector.0, Busy::Vector)
+                let cycles = spec.vector[brief.rate as usize].0;
+                self.vector_free[wave.simd] = now + cycles;
+                (decode + cycles, Busy::Vector)
             }
             Category::Branch => {
                 self.unit_free[Category::Branch as usize] = now + 1;
+                if spec.refetch {
+                    let line = wave.wavefront.pc & !(mem::LINE as u64 - 1);
+                    wave.code = (line, line);
+                }
                 (decode + spec.branch.0, Busy::Scalar)
             }
             Category::Local => {
                 let cycles = local_cycles(&workgroup.shared.lds.last, spec.local_banks);
                 self.counts.lds_conflict_cycles.add(cycles - 1);
+                let cycles = cycles.max(spec.local_interval.0);
                 self.unit_free[Category::Local as usize] = now + cycles;
                 (decode + spec.local.0 + cycles - 1, Busy::Local)
             }
@@ -156,14 +173,8 @@ impl Unit {
             Step::Mem(op) => {
                 wave.waits = Some(Waits::Coalescer);
                 let (op, flat) = (Some(Op::Vector(op)), brief.flat);
-                let number = self.under_way(AccessUnderWay {
-                    wave: slot,
-                    op,
-                    parts: Vec::new(),
-                    asks: Vec::new(),
-                    left: 0,
-                    flat,
-                });
+                let parts = self.spare_parts.pop().unwrap_or_default();
+                let number = self.under_way(AccessUnderWay { wave: slot, op, parts, asks: Vec::new(), left: 0, flat });
                 self.coalescing.push_back((now + decode + spec.coalesce.0, number));
                 Ok(())
             }
@@ -172,46 +183,49 @@ impl Unit {
 }
 
 /// Number of cycles for which an access occupies the banks of the local data share: the number of words of the busiest
-/// bank.
-fn local_cycles(access: &gcn3::exec::lds::LdsAccess, banks: u32) -> u64 {
+/// bank. A word that several lanes read is read once. Each bank serves one word per cycle; the unit serves 32 lanes per
+/// cycle.
+fn local_cycles(access: &LdsAccess, banks: u32) -> u64 {
     if access.kind == LdsKind::Permute || access.mask == 0 {
         return 1;
     }
-    // A word that several lanes read is read once. Each bank serves one word per cycle; the unit serves 32 lanes per
-    // cycle.
+    let mut latest = [[0; 4]; 64];
+    let cycles: u64 = [0, 32].into_iter().map(|first| busiest_bank(access, first, banks.min(64), &mut latest)).sum();
+    cycles.max(1)
+}
+
+/// The number of words of the busiest bank, for the 32 lanes from `first` on. `latest` is room for the last four words
+/// that each bank serves.
+fn busiest_bank(access: &LdsAccess, first: usize, banks: u32, latest: &mut [[u32; 4]; 64]) -> u64 {
     let words = u32::from(access.bytes).div_ceil(4).max(1);
-    let mut cycles = 0;
-    for half in 0..2 {
-        let mut busiest = 0;
-        let mut seen: [[u32; 4]; 64] = [[u32::MAX; 4]; 64];
-        let mut loads = [0_u8; 64];
-        let lanes = access.mask >> (32 * half) & 0xffff_ffff;
-        for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
-            let first = access.addresses.0[32 * half + lane];
-            let second = access.second.map(|distance| first.wrapping_add_signed(distance));
-            for address in std::iter::once(first).chain(second) {
-                for word in 0..words {
-                    let word = address / 4 + word;
-                    let bank = (word % banks.min(64)) as usize;
-                    let known = &mut seen[bank];
-                    if known.contains(&word) {
-                        continue;
-                    }
-                    known[loads[bank] as usize % 4] = word;
-                    loads[bank] += 1;
-                    busiest = busiest.max(loads[bank]);
-                }
+    let bank_of = |word: u32| if banks.is_power_of_two() { word & (banks - 1) } else { word % banks };
+    // A word that several lanes read is read once; of atomic accesses, each lane changes the word that the one before has left.
+    let together = access.kind != LdsKind::Atomic;
+    let (mut served, mut busiest) = ([0_u8; 64], 0);
+    let mut serve = |address: u32| {
+        for word in address / 4..address / 4 + words {
+            let bank = bank_of(word) as usize % 64;
+            let count = usize::from(served[bank]);
+            if !together || !latest[bank][..count.min(4)].contains(&word) {
+                latest[bank][count % 4] = word;
+                served[bank] += 1;
+                busiest = busiest.max(count + 1);
             }
         }
-        cycles += u64::from(busiest);
+    };
+    for lane in Mask(access.mask >> first & 0xffff_ffff).iter() {
+        let address = access.addresses.0[first + lane];
+        serve(address);
+        if let Some(distance) = access.second {
+            serve(address.wrapping_add_signed(distance));
+        }
     }
-    cycles.max(1)
+    busiest as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gcn3::exec::lds::LdsAccess;
 
     fn access(addresses: impl Fn(u32) -> u32) -> LdsAccess {
         let mut access = LdsAccess { mask: !0, bytes: 4, ..LdsAccess::default() };
@@ -229,6 +243,13 @@ mod tests {
     #[test]
     fn a_word_that_all_read_is_read_once_for_each_half() {
         assert_eq!(local_cycles(&access(|_| 64), 32), 2);
+    }
+
+    #[test]
+    fn atomic_accesses_to_one_word_are_performed_one_after_the_other() {
+        let atomic = |addresses: fn(u32) -> u32| LdsAccess { kind: LdsKind::Atomic, ..access(addresses) };
+        assert_eq!(local_cycles(&atomic(|_| 64), 32), 64);
+        assert_eq!(local_cycles(&atomic(|lane| 4 * lane), 32), 2);
     }
 
     #[test]

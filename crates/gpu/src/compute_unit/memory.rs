@@ -63,7 +63,7 @@ impl AccessUnderWay {
 
     /// Number of lanes or lines of a request; 1 for an order.
     fn lanes(&self, number: usize) -> u8 {
-        self.ask(number).map_or(1, |ask| ask.lanes)
+        self.asks.get(number).map_or(1, |ask| ask.lanes)
     }
 }
 
@@ -134,6 +134,10 @@ impl Unit {
                         self.counts.lines.add(request.lanes.into());
                         self.lanes_sent_at = now + u64::from(request.lanes);
                         self.sent = true;
+                        // The next access is split while the last request of this one is sent.
+                        if self.transactions.is_empty() && self.coalescing.front().is_some_and(|(at, _)| *at <= now) {
+                            self.coalesce(now)?;
+                        }
                     }
                     Err(_) => self.refused = true,
                 }
@@ -152,7 +156,8 @@ impl Unit {
         if access.parts.is_empty() && access.left == 0 {
             let group = self.waves[slot].as_ref().expect("a wavefront waits for its access").group;
             let running = &self.groups[group].as_ref().expect("a wavefront belongs to a workgroup").running;
-            match access.op.as_ref().expect("orders do not come here").lines(&running.map) {
+            let parts = std::mem::take(&mut access.parts);
+            match access.op.as_ref().expect("orders do not come here").lines(&running.map, parts) {
                 Ok(parts) => access.parts = parts,
                 Err(fault) => return Err(self.located(slot, fault)),
             }
@@ -162,7 +167,10 @@ impl Unit {
         }
         let access = self.accesses[number].as_mut().expect("it is under way");
         let (asks, flat) = (access.parts.len().max(access.asks.len()), access.flat);
-        let lines: usize = (0..asks).map(|ask| usize::from(access.lanes(ask))).sum();
+        let lines = match access.asks.is_empty() {
+            true => asks,
+            false => access.asks.iter().map(|ask| usize::from(ask.lanes)).sum(),
+        };
         if self.lines_under_way + lines > self.spec.line_slots {
             self.counts.line_slots_full_cycles.increment();
             return Ok(());
@@ -189,7 +197,7 @@ impl Unit {
     pub fn ask_scalar(&mut self, slot: usize, op: Op) -> Result<(), Box<ExecError>> {
         let group = self.waves[slot].as_ref().expect("it has just been stepped").group;
         let running = &self.groups[group].as_ref().expect("a wavefront belongs to a workgroup").running;
-        let parts = match op.lines(&running.map) {
+        let parts = match op.lines(&running.map, self.spare_parts.pop().unwrap_or_default()) {
             Ok(parts) => parts,
             Err(fault) => return Err(self.located(slot, fault)),
         };
@@ -326,10 +334,12 @@ impl Unit {
 
     /// Completes an instruction whose lines have all arrived.
     fn complete(&mut self, number: usize) -> Result<(), Box<ExecError>> {
-        let access = self.accesses[number].take().expect("it was under way");
+        let mut access = self.accesses[number].take().expect("it was under way");
         self.free_numbers.push(number);
         let Some(mut op) = access.op else { return Ok(()) };
         op.fill(&access.parts);
+        access.parts.clear();
+        self.spare_parts.push(access.parts);
         let wave = self.waves[access.wave].as_mut().expect("a wavefront waits for its accesses");
         let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
         match op {

@@ -17,7 +17,8 @@ mod slots;
 mod wave;
 
 use crate::{
-    category::{Briefs, Category},
+    category::{Briefs, Category, Rate},
+    gather::Part,
     kernel::Kernel,
     map::AddressMap,
     resources::Simds,
@@ -44,14 +45,18 @@ pub struct ComputeUnitSpec {
     pub lds: u64,
     /// From the issue of an instruction until its unit starts to execute it.
     pub decode: Cycles,
-    /// How long a vector instruction occupies its SIMD.
-    pub vector: Cycles,
+    /// How long a vector instruction occupies its SIMD, by its [`Rate`](crate::category::Rate).
+    pub vector: [Cycles; Rate::COUNT],
     /// Latency of scalar instructions, branches and accesses to the local data share; each unit accepts one per cycle.
     pub scalar: Cycles,
     pub branch: Cycles,
     pub local: Cycles,
     /// Number of banks of the local data share, each of one word per cycle.
     pub local_banks: u32,
+    /// For how long an access occupies the local data share at least.
+    pub local_interval: Cycles,
+    /// Whether each branch, taken or not, empties the wavefront's instruction buffer.
+    pub refetch: bool,
     /// From a vector access to its requests for lines; after that the wavefront continues.
     pub coalesce: Cycles,
     pub coalescer: Coalescer,
@@ -167,7 +172,9 @@ struct Unit {
     completions: Vec<Completion>,
     /// Caches that have not completed the dispatcher's order.
     orders: usize,
+    /// For reuse.
     spare: Vec<gcn3::wave::Wavefront>,
+    spare_parts: Vec<Vec<Part>>,
 }
 
 /// The statistics of a compute unit.
@@ -208,8 +215,9 @@ pub struct ComputeUnit {
     completions: Outlet<Completion>,
     /// Advanced when something arrives: one for each reason to wait.
     bells: [EventCount; 3],
-    /// Which of the bells is in use.
+    /// Which of the bells is in use, and how often it had rung when all that had come was taken.
     waits: WaitsFor,
+    heard: Option<u64>,
     /// Number of cycles for which it retries to send before it waits until there is space.
     patience: u32,
 }
@@ -260,7 +268,7 @@ impl ComputeUnit {
             leader,
             spec,
             waves: (0..spec.wavefronts()).map(|_| None).collect(),
-            slots: Slots::new(spec.wavefronts()),
+            slots: Slots::new(spec.wavefronts(), spec.simds),
             by_simd: vec![Vec::new(); spec.simds],
             groups: Vec::new(),
             turn: 0,
@@ -284,25 +292,29 @@ impl ComputeUnit {
             completions: Vec::new(),
             orders: 0,
             spare: Vec::new(),
+            spare_parts: Vec::new(),
         };
         let bells = [
             bell,
             scope.eventcount_for("line_slots", Reason::Resource),
             scope.eventcount_for("room_in_caches", Reason::Resource),
         ];
-        Self { unit, ends, commands, completions, bells, waits: WaitsFor::Work, patience: PATIENCE }
+        Self { unit, ends, commands, completions, bells, waits: WaitsFor::Work, heard: None, patience: PATIENCE }
     }
 
     pub async fn run(mut self, cx: Context) {
         loop {
             let (seen, now) = (self.bell().count(), cx.now().0);
-            while let Some(command) = self.commands.try_recv(Lane::Request) {
-                if let Err(message) = self.unit.obey(command, &self.ends, now).await {
-                    return cx.fail(message);
+            let comes = self.heard.replace(seen) != Some(seen);
+            if comes {
+                while let Some(command) = self.commands.try_recv(Lane::Request) {
+                    if let Err(message) = self.unit.obey(command, &self.ends, now).await {
+                        return cx.fail(message);
+                    }
                 }
             }
             let lines = self.unit.lines_under_way;
-            let next = self.unit.tick(&self.ends, now);
+            let next = self.unit.tick(&self.ends, comes, now);
             if self.unit.issued || self.unit.lines_under_way < lines {
                 cx.progress();
             }
@@ -371,6 +383,7 @@ impl ComputeUnit {
         if waits == before {
             return;
         }
+        self.heard = None;
         let bell = self.bell();
         self.commands.ring(bell);
         for (from, to) in [&self.ends.vector, &self.ends.scalar, &self.ends.code] {
@@ -385,9 +398,11 @@ impl ComputeUnit {
 }
 
 impl Unit {
-    /// Runs one cycle.
-    fn tick(&mut self, ends: &Ends, now: u64) -> Result<Next, Box<ExecError>> {
-        self.take_answers(ends, now)?;
+    /// Runs one cycle. `comes`: whether something may have come from a cache.
+    fn tick(&mut self, ends: &Ends, comes: bool, now: u64) -> Result<Next, Box<ExecError>> {
+        if comes {
+            self.take_answers(ends, now)?;
+        }
         (self.sent, self.refused) = (false, false);
         let sending = self.send(ends, now)?;
         let issued = self.issue(now)?;
@@ -439,7 +454,7 @@ impl Unit {
 
     /// The first cycle in which a timed event happens.
     fn idle_until(&self, now: u64) -> Next {
-        let ready = self.slots.ready_at.iter().fold(NEVER, |first, ready_at| first.min(*ready_at));
+        let ready = self.slots.next_ready();
         let sent = Some(self.lanes_sent_at).filter(|_| !self.transactions.is_empty());
         let coalesced = self.coalescing.front().map(|(at, _)| (*at).max(self.lanes_sent_at));
         // An access that is due already waits for line slots.

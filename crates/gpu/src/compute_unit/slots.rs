@@ -22,10 +22,14 @@ pub struct Slots {
     pub kept: [u32; REASONS],
     /// Slots whose instruction buffer must be checked, one bit each.
     buffers: Vec<u64>,
+    /// The SIMD of each slot's wavefront.
+    simd: Vec<u8>,
+    /// For each SIMD, a cycle before which none of its wavefronts can issue.
+    first: Vec<u64>,
 }
 
 impl Slots {
-    pub fn new(count: usize) -> Self {
+    pub fn new(count: usize, simds: usize) -> Self {
         Self {
             ready_at: vec![NEVER; count],
             category: vec![Category::Scheduler; count],
@@ -33,13 +37,41 @@ impl Slots {
             reason: vec![None; count],
             kept: [0; REASONS],
             buffers: vec![0; count.div_ceil(64)],
+            simd: vec![0; count],
+            first: vec![NEVER; simds],
         }
     }
 
     /// Updates a slot whose wavefront has been blocked, has continued, or has received replies.
     pub fn note(&mut self, slot: usize, wave: &Wave) {
-        self.ready_at[slot] = if wave.waits.is_none() { wave.ready_at } else { NEVER };
+        let ready_at = if wave.waits.is_none() { wave.ready_at } else { NEVER };
+        self.ready_at[slot] = ready_at;
+        let first = &mut self.first[usize::from(self.simd[slot])];
+        *first = ready_at.min(*first);
         self.keep(slot, Some(kept_by(wave)));
+    }
+
+    /// Assigns the slot to a SIMD.
+    pub fn assign(&mut self, slot: usize, simd: usize) {
+        self.simd[slot] = simd as u8;
+    }
+
+    /// A cycle before which no wavefront of the SIMD can issue. After [`searched`](Self::searched) it is the first
+    /// in which one can, until a wavefront of the SIMD is executed.
+    pub fn first_ready(&self, simd: usize) -> u64 {
+        self.first[simd]
+    }
+
+    /// Called when none of a SIMD's wavefronts, which are in `slots`, has been executed in this cycle.
+    pub fn searched(&mut self, simd: usize, slots: &[usize]) {
+        self.first[simd] = slots.iter().map(|slot| self.ready_at[*slot]).min().unwrap_or(NEVER);
+    }
+
+    /// The first cycle in which a wavefront can issue, in a cycle in which none was executed.
+    pub fn next_ready(&self) -> u64 {
+        let next = self.first.iter().copied().min().unwrap_or(NEVER);
+        debug_assert_eq!(next, self.ready_at.iter().copied().min().unwrap_or(NEVER));
+        next
     }
 
     /// Frees the slot.

@@ -137,6 +137,7 @@ impl Unit {
             let wave = self.waves[slot].as_ref().expect("it has just been put there");
             self.slots.category[slot] = running.briefs.at(pc).category;
             self.slots.has_code[slot] = false;
+            self.slots.assign(slot, simd);
             self.slots.note(slot, wave);
             self.slots.look_at(slot);
             self.by_simd[simd].push(slot);

@@ -5,7 +5,7 @@ mod flat;
 mod rig;
 mod store_queue;
 
-use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, Timing};
+use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Prefetch, PrefetchSpec, Registers, Timing};
 use engine::{Cycles, EventCount, Outcome, RunOptions, Scope};
 use flat::{BASE, Ended, FlatProgram, code, elf};
 use rand_pcg::{

@@ -313,7 +313,6 @@ impl Lowering<'_> {
             memories: self.memories_of_driver(),
             apart: false,
             host_past_caches: false,
-            block: 0,
         };
         let plan = ProgramPlan { gpus, cores: cpu.cores, threads: cpu.threads, kernel: cpu.kernel, slice: cpu.slice };
         let program = self.plan.add(Path::to("cpu"), place, None, What::Program(plan));

@@ -238,7 +238,6 @@ impl Lowering<'_> {
             memories: self.memories_of_driver(),
             apart: !self.reaches_host(),
             host_past_caches: true,
-            block: self.machine.levels.as_ref().map_or(0, |levels| levels.room.block),
         }
     }
 

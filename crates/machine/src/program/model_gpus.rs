@@ -38,9 +38,6 @@ pub struct GpusSpec {
     pub apart: bool,
     /// Whether the host writes past all caches of the model: caches of GPUs may hold what it has changed since.
     pub host_past_caches: bool,
-    /// Bytes of a block in memories of GPUs that hold copies of the host's. One of several pages brings those along that no kernel reaches yet, which
-    /// the driver does not watch.
-    pub block: u64,
 }
 
 impl GpusSpec {
@@ -73,12 +70,6 @@ struct Moved {
 }
 
 impl Moved {
-    /// Whether memories of GPUs may hold bytes of a page: those of a page in the same block were reached.
-    fn is_held(&self, page: PhysAddr, block: u64) -> bool {
-        let first = page.0 / block * block;
-        (first..first + block).step_by(PAGE as usize).any(|page| self.reached.contains(&PhysAddr(page)))
-    }
-
     fn reach(&mut self, page: PhysAddr) {
         if self.reached.insert(page) && Zone::of(page) == Zone::Host {
             self.of_host.insert(page);
@@ -447,13 +438,8 @@ impl Gpus for ModelGpus {
         }
         let others_wrote = moved.take_changed();
         if self.0.spec.memories.copies.is_some() {
-            // A page that comes to be reached may have been written since its block was fetched for another.
-            touched.extend(reached.iter().filter(|page| !moved.reached.contains(page)));
             // Of others the memories of GPUs hold nothing.
-            let block = self.0.spec.block.max(PAGE);
-            touched.retain(|page| moved.is_held(*page, block));
-            touched.sort_unstable();
-            touched.dedup();
+            touched.retain(|page| moved.reached.contains(page));
             moved.of_host.extend(&touched);
         }
         reached.iter().for_each(|page| moved.reach(*page));

@@ -150,14 +150,8 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 
-const GPUS: GpusSpec = GpusSpec {
-    wavefronts: 64,
-    coherent: true,
-    memories: Memories::ONE,
-    apart: false,
-    host_past_caches: false,
-    block: 0,
-};
+const GPUS: GpusSpec =
+    GpusSpec { wavefronts: 64, coherent: true, memories: Memories::ONE, apart: false, host_past_caches: false };
 
 const FRONT_END: FrontEndSpec = FrontEndSpec {
     boundary: Boundary { stale_copies: false, others_wrote: Forget::Nothing, flushes: 0, keeps: false },

@@ -84,7 +84,9 @@ pub struct Summary {
     /// What the driver did with pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
-    /// Energy of each kind of element over the whole run, if the machine has `[energy]`.
+    /// How long the machine was simulated: the program, and the host's time before and after it. Elements leak all the while.
+    pub simulated_fs: u64,
+    /// Energy of each kind of element in that time, if the machine has `[energy]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub energy: Vec<Spent>,
     /// Grouped by equal names; groups with the most back-pressure first.
@@ -161,6 +163,7 @@ impl Summary {
             links: machine::moved_by_link(&total),
             gpus: GpuTime::of(&total),
             pages: subject.paged.and_then(Pages::of),
+            simulated_fs: length,
             energy: energy::by_element(&run.total()),
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),

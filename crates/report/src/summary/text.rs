@@ -74,7 +74,7 @@ impl fmt::Display for Summary {
                 writeln!(f, "\n  {}", wrap(&format!("{what}: {}", each.join(", ")), WIDTH - 4, 4))?;
             }
         }
-        energy_text(&self.energy, f)?;
+        energy_text(&self.energy, Time(self.simulated_fs), f)?;
         wires_text(&self.wires, f)?;
         self.bottleneck_text(f)
     }
@@ -275,13 +275,13 @@ fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// Energy by kind of element, with the share that leaked.
-fn energy_text(energy: &[Spent], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn energy_text(energy: &[Spent], simulated: Time, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if energy.is_empty() {
         return Ok(());
     }
     let microjoules = |femtojoules: u64| femtojoules as f64 / 1e9;
     let all = energy.iter().fold(0, |sum: u64, spent| sum.saturating_add(spent.total()));
-    writeln!(f, "\n  energy {:.3} uJ over the whole run", microjoules(all))?;
+    writeln!(f, "\n  energy {:.3} uJ in {simulated} of simulated time", microjoules(all))?;
     let mut table = Table::new(["element", "uJ", "share", "leaked"]);
     for spent in energy {
         let (total, leaked) = (spent.total(), spent.passive_fj);

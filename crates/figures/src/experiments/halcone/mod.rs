@@ -2,8 +2,8 @@
 //! statistics.
 //!
 //! Sizes: the paper gives footprints (Table 3). Scaled inputs have a 64th of them or less, and run on an eighth of each
-//! GPU: compute units, L2 banks, memory channels, entries of the second-level TLB, and the bandwidth of every wire
-//! between chips. So compute units, banks and wires have the paper's proportions to each other, each compute unit
+//! GPU: compute units, L2 banks, memory channels, entries of the second-level TLB, walkers of the IOMMU, and the
+//! bandwidth of every wire between chips. So compute units, banks and wires have the paper's proportions to each other, each compute unit
 //! runs several times as many workgroups as it holds, and what is short in the paper's systems is short here. A kernel
 //! takes as much less time as its input is smaller, times eight; launches and calls are made cheaper by the same
 //! factor. The L2s, and the TSU, which has entries for their lines, are a 32nd of the paper's: smaller ones would hold
@@ -90,6 +90,7 @@ fn eighth(machine: &str, l2_part: u64) -> Vec<String> {
         "gpu.l2.banks=1".to_owned(),
         format!("gpu.l2.size={} KiB", L2_KIB / l2_part),
         format!("gpu.l2_tlb.entries={}", 512 / EIGHTH),
+        format!("system.iommu.walkers={}", 16 / EIGHTH),
     ];
     if [RDMA, HMG].contains(&machine) {
         changes.push(format!("fabric.bandwidth={} GB/s", 32 / EIGHTH));
@@ -150,7 +151,7 @@ fn notes(size: Size) -> Vec<String> {
     match size {
         Size::Quick => vec!["small inputs, over the paper's machines, which they do not fill: direction only".to_owned()],
         Size::Scaled => vec![
-            "an eighth of each GPU and of every wire between chips; inputs of a 64th of the paper's footprint (bs, fws and conv a 128th, mm a 256th, bfs a 512th), and \
+            "an eighth of each GPU, of every wire between chips and of the IOMMU's walkers; inputs of a 64th of the paper's footprint (bs, fws and conv a 128th, mm a 256th, bfs a 512th), and \
              launches and calls that cost as much less as kernels are shorter; L2s and TSU of a 32nd; L1s and their TLBs as they are; results are not checked by the programs"
                 .to_owned(),
         ],

@@ -26,7 +26,8 @@ struct cohesim_record {
 /* What the system call answers. */
 enum {
     COHESIM_RETURN = 0,  /* the call is over; result holds what it returns */
-    COHESIM_COPY = 2,    /* action: to, from, bytes of a row, rows, slices, row pitches and slice pitches of both */
+    COHESIM_COPY = 2,    /* action: to, from, bytes of a row, rows, slices, row pitches and slice pitches of both,
+                          bytes to move at a time */
     COHESIM_FLUSH = 3,   /* action: address, bytes; write the lines back */
     COHESIM_CALL = 4,    /* action: function, four arguments */
     COHESIM_PRINT = 5,   /* action: address, bytes; to standard output */

@@ -44,7 +44,18 @@ static int64_t trap(struct cohesim_record *record)
     return answer;
 }
 
-/* Copies a box of bytes: rows of slices, each row in one piece. */
+/* Moves words of four bytes one by one, as copies of 32-bit programs do. */
+static void copy_words(char *to, const char *from, uint64_t bytes)
+{
+    for (; bytes >= sizeof(uint32_t); bytes -= sizeof(uint32_t)) {
+        *(volatile uint32_t *)to = *(const volatile uint32_t *)from;
+        to += sizeof(uint32_t);
+        from += sizeof(uint32_t);
+    }
+    memmove(to, from, bytes);
+}
+
+/* Copies a box of bytes: rows of slices, each row in one piece, or in words of four bytes. */
 static void copy(const uint64_t *box)
 {
     char *to_slice = (char *)(uintptr_t)box[0];
@@ -53,7 +64,10 @@ static void copy(const uint64_t *box)
         char *to = to_slice;
         const char *from = from_slice;
         for (uint64_t row = 0; row < box[3]; row++) {
-            memmove(to, from, box[2]);
+            if (box[9] == sizeof(uint32_t))
+                copy_words(to, from, box[2]);
+            else
+                memmove(to, from, box[2]);
             to += box[5];
             from += box[6];
         }

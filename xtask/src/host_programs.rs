@@ -83,6 +83,16 @@ pub static FILES: &[ProgramFile] = &[
         packages: "musl-tools",
         checks: || vec![vec!["litmus", "all", "--runs", "20"]],
     },
+    ProgramFile {
+        what: "the microbenchmarks of cores",
+        committed: "crates/workloads/guest/probes.elf",
+        compiler: "musl-gcc",
+        flags: "-O2",
+        holds: |source| source.starts_with("guest/probes/"),
+        libraries: &[],
+        packages: "musl-tools",
+        checks: || vec![vec!["core-probes", "l1"]],
+    },
 ];
 
 impl ProgramFile {

@@ -242,6 +242,10 @@ impl Bank {
         !self.at_rest[self.line(self.find(line), line).state as usize] || self.waiting.is_awaited(line)
     }
 
+    pub fn mshrs(&self) -> usize {
+        self.spec.mshrs
+    }
+
     /// Whether lines are probed from below. Probes must get through even while requests from above are blocked.
     pub fn is_probed(&self) -> bool {
         self.apart

@@ -8,6 +8,7 @@
 //! wires.
 
 mod atomics;
+mod line_flush;
 mod orders;
 mod owned;
 mod retry;
@@ -25,10 +26,11 @@ use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope
 use interconnect::{
     HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, is_order, lane, name_of, whole_page,
 };
+use line_flush::{Asker, LineFlushes};
 use mem::{Access, Block, Interleave, LINE, LineAddr, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
-use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, roles::Sees};
+use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, flushed_line, roles::Sees};
 use retry::RetryQueue;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -105,6 +107,7 @@ pub struct Cache {
     free_at: u64,
     turns: RoundRobin,
     orders: OrderDesk,
+    flushes: LineFlushes,
     bell: EventCount,
     observer: Option<Reporter>,
     /// Loads left until one is answered with a wrong byte, in a test of the golden image.
@@ -163,6 +166,7 @@ impl Cache {
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
         bank.tlb_missed = spec.counts_tlb_misses.then(counts);
+        bank.watcher = spec.counts_lifetimes.then(|| crate::lifetimes::lifetimes(scope));
         // With logical timestamps, the memory reports writes to the golden image, not the cache.
         let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
@@ -198,6 +202,7 @@ impl Cache {
             free_at: 0,
             turns: RoundRobin::new(askers),
             orders,
+            flushes: LineFlushes::new(spec.flushes_lines, spec.flushes_below),
             bell,
             observer,
             until_wrong: None,
@@ -239,6 +244,9 @@ impl Cache {
             if home != self.me {
                 cx.needs(format!("line {:#x}, which is in state {state}", line.0), name_of(home));
             }
+        }
+        for line in self.flushes.passed_on() {
+            cx.needs(format!("line {:#x} to be flushed", line.0), name_of(*self.homes.of(line.0)));
         }
         if self.orders.awaited() > 0 {
             let need = |node: &Node| cx.needs("an order for all lines to be carried out", name_of(*node));
@@ -290,9 +298,9 @@ impl Cache {
                     (true, true) => self.next(now)?,
                     // Keep accepting requests of peers: two peers whose wires to each other are full would otherwise
                     // deadlock.
-                    (true, false) => self.next_of_peers(now)?,
+                    (true, false) => self.next_of_peers()?,
                     // Where lines are probed, probes must get through even while requests are blocked.
-                    (false, _) => self.bank.is_probed() && self.next_of_probes(now)?,
+                    (false, _) => self.bank.is_probed() && self.next_of_probes()?,
                 };
         if did {
             self.send_out(now);
@@ -302,6 +310,7 @@ impl Cache {
                 retries.add(&mut self.bank.refused, now);
             }
         }
+        self.answer_flushes();
         Ok(self.carry_on_order()? || did)
     }
 
@@ -322,7 +331,7 @@ impl Cache {
             self.bank.retry(line)?;
             return Ok(true);
         }
-        if self.work(now)? {
+        if self.work()? {
             return Ok(true);
         }
         if self.top.is_some() && self.ready.has(Lane::Coherence) && self.probe()? {
@@ -344,13 +353,12 @@ impl Cache {
     }
 
     /// Retries a message that waits in the bank, if one can be retried.
-    fn work(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if !self.bank.has_work() {
-            return Ok(false);
+    fn work(&mut self) -> Result<bool, Box<Impossible>> {
+        let any = self.bank.has_work();
+        if any {
+            self.bank.work()?;
         }
-        let lanes = self.bank.work()?;
-        self.look_up(now, lanes);
-        Ok(true)
+        Ok(any)
     }
 
     /// A request with several lanes takes one cycle per lane. Answers are accepted in between.
@@ -362,13 +370,13 @@ impl Cache {
 
     /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line is about to be
     /// probed away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
-    fn next_of_probes(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        Ok(self.use_wanted()? || self.work(now)? || self.probe()?)
+    fn next_of_probes(&mut self) -> Result<bool, Box<Impossible>> {
+        Ok(self.use_wanted()? || self.work()? || self.probe()?)
     }
 
     /// Chooses the next action while a message to a peer is blocked.
-    fn next_of_peers(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.work(now)? {
+    fn next_of_peers(&mut self) -> Result<bool, Box<Impossible>> {
+        if self.work()? {
             return Ok(true);
         }
         for number in 0..self.beside.len() {
@@ -386,7 +394,12 @@ impl Cache {
         while let Some(number) = next {
             let inlet = &self.from[number];
             // Messages from above do not wait behind probes from below, which may depend on them.
-            if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
+            let front = inlet.front(Lane::Coherence).map(|packet| packet.msg);
+            if let Some((msg, line)) = front.and_then(|msg| Some((msg, flushed_line(msg.line)?))) {
+                inlet.try_recv(Lane::Coherence);
+                return Ok(self.flush_line(line, Asker::Cache(msg.from)));
+            }
+            if let Some(msg) = front
                 && !is_order(msg.line)
                 && (self.top.is_none() && self.bank.at_once(&msg)? || self.bank.offer(msg)? == Offer::Taken)
             {
@@ -421,7 +434,10 @@ impl Cache {
             return Ok(true);
         }
         if is_order(msg.line) {
-            self.heard(msg)?;
+            match flushed_line(msg.line) {
+                Some(line) => self.flushed(line),
+                None => self.heard(msg)?,
+            }
             return Ok(true);
         }
         self.bank.offer(msg)?;
@@ -474,7 +490,7 @@ impl Cache {
                     self.tlb_missed.insert(request.line());
                 }
             }
-            Access::Lock => unreachable!("locks come in order with stores"),
+            Access::Lock | Access::FlushLine => unreachable!("locks and flushes come in order with stores"),
             Access::Invalidate | Access::Flush => {
                 // Accesses to the page that wait in a queue, or are performed below, have no line here that would
                 // delay the order.
@@ -515,7 +531,10 @@ impl Cache {
         }
         let from = &self.from[port];
         if coherence.is_some() && is_order(msg.line) {
-            let taken = self.order(&msg)?;
+            let taken = match flushed_line(msg.line) {
+                Some(line) => self.flush_line(line, Asker::Cache(msg.from)),
+                None => self.order(&msg)?,
+            };
             if taken {
                 self.from[port].try_recv(Lane::Coherence);
             }

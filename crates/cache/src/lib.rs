@@ -9,6 +9,7 @@ pub mod array;
 pub mod bank;
 pub mod cache;
 pub mod front;
+mod lifetimes;
 
 pub use array::Shape;
 pub use bank::{Bank, BankSpec, LineWatcher};

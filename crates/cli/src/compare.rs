@@ -1,11 +1,13 @@
-//! `cohesim compare`: one program on several machines, side by side.
+//! `cohesim compare`: one program on several machines, or under every memory design of the papers, side by side.
 
 use crate::{
     guest::{GuestOptions, Output},
     progress::{about, catch_interrupts, interrupted},
-    system::System,
+    system::{System, effective},
     ui::Ui,
 };
+use engine::Monitor;
+use figures::designs::{DESIGNS, Design};
 use machine::Machine;
 use miette::{IntoDiagnostic, bail};
 use os::End;
@@ -20,7 +22,12 @@ use std::{
     time::Instant,
 };
 
-/// Run a program on several machines and compare them: time, speedup, and where the cycles of cores and compute units went.
+/// Run a program on several machines and compare them: time, speedup, bytes moved, and where the cycles of cores and compute units
+/// went.
+///
+/// `--designs` takes every memory design of the papers on comparable hardware: copies, zero-copy, unified memory by software, ADSM,
+/// UMH, RDMA, HMG, HALCONE, G-TSC, virtual caches, CPU and GPU on one chip. Each has one GPU unless `--set gpus=N` says more; designs that
+/// can't have as many are left out, and the reason is told.
 ///
 /// `--set` changes a key of every machine that has it; one that has an effect on none of them is refused.
 ///
@@ -36,6 +43,9 @@ pub struct Compare {
     /// threads]. A program that may write to a folder of this computer runs on one machine at a time.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
+    /// Compare every memory design of the papers, on one GPU unless --set gpus=N says more.
+    #[arg(long, conflicts_with = "systems")]
+    designs: bool,
     #[command(flatten)]
     how: System,
 }
@@ -53,7 +63,7 @@ const DEFAULT: [&str; 5] = ["r9nano", "r9nano-hbm", "halcone-gpu", "hd7850", "vi
 impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         // What is wrong with a machine is said before anything takes time.
-        let machines = self.how.load_all(&self.systems)?;
+        let machines = if self.designs { self.designs(ui)? } else { self.how.load_all(&self.systems)? };
         let out = self.how.claim()?;
         catch_interrupts()?;
         let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();
@@ -61,11 +71,18 @@ impl Compare {
         let mut wrong = Vec::new();
         let folder = |machine: &Machine| out.as_ref().map(|out| out.path().join(&machine.name));
         let run = |machine: &Machine| -> miette::Result<Compared> {
-            let (ran, summary) = self.how.run(&self.guest, machine, Output::Kept, folder(machine).as_deref(), ui)?;
+            let (ran, summary) = self.how.run(
+                &self.guest,
+                machine,
+                Output::Kept,
+                folder(machine).as_deref(),
+                &Monitor::default(),
+                ui,
+            )?;
             Ok(Compared { end: ran.end, printed: ran.output.text, summary })
         };
         let ran = self.run_all(&machines, run);
-        for ((name, machine), ran) in self.systems.iter().zip(&machines).zip(ran) {
+        for (machine, ran) in machines.iter().zip(ran) {
             let Some(Compared { end, printed, summary }) = ran.transpose()? else { continue };
             match (end, summary) {
                 (End::Exited { code: 0 }, Some(summary)) => comparison.add(summary),
@@ -73,7 +90,7 @@ impl Compare {
                     let printed = printed.trim_end();
                     comparison
                         .failed(&machine.name, format!("{end}{}{printed}", if printed.is_empty() { "" } else { ": " }));
-                    wrong.push(name.as_str());
+                    wrong.push(machine.name.as_str());
                 }
             }
         }
@@ -82,12 +99,16 @@ impl Compare {
             out.publish().into_diagnostic()?;
         }
         ui.print(&comparison.to_string())?;
+        if self.designs {
+            ui.print(&legend(&machines))?;
+        }
         ui.report(&comparison)?;
         if !wrong.is_empty() {
             bail!("'{}' did not end well on {}", self.guest.name(), wrong.join(", "));
         }
         Ok(())
     }
+
     /// Runs the machines, several at a time, in their order. There is no result of those that were not run because the
     /// user interrupted the command or a run could not be made.
     fn run_all<T: Send>(
@@ -125,4 +146,29 @@ impl Compare {
         });
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The machines of the designs that can have as many GPUs as are wanted, named for the designs.
+    fn designs(&self, ui: &Ui) -> miette::Result<Vec<Machine>> {
+        let mut examined = Vec::new();
+        for design in DESIGNS {
+            match self.how.examine(design.system, &[&["gpus=1"], design.changes].concat()) {
+                Ok((mut machine, idle)) => {
+                    machine.name = design.name.into();
+                    examined.push((machine, idle));
+                }
+                // The first design has all that a change of the user's can be about.
+                Err(error) if examined.is_empty() => return Err(error),
+                Err(error) => ui.note(&format!("{} is left out: {error}", design.name)),
+            }
+        }
+        effective(examined)
+    }
+}
+
+/// What the designs are that were compared.
+fn legend(machines: &[Machine]) -> String {
+    let compared = DESIGNS.iter().filter(|design| machines.iter().any(|machine| machine.name == design.name));
+    let lines =
+        compared.map(|Design { name, paper, about, .. }| format!("  {name:14}  {:9}  {about}\n", format!("[{paper}]")));
+    format!("\n  the designs (papers: docs/papers.md):\n{}", lines.collect::<String>())
 }

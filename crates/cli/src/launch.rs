@@ -112,6 +112,7 @@ impl Launch {
                  (get_local_size answers the full size in the last ones); --std CL2.0 compiles for any",
             );
         }
+        dispatch.warning().inspect(|warning| ui.note(warning));
         let given = self.given(kernel)?;
         let threads = self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let mut gpu = Gpu::new(&object)?;

@@ -1,6 +1,6 @@
 //! `cohesim list experiments`: the experiments of the papers that can be repeated.
 
-use crate::ui::Ui;
+use crate::{bench::engine::knightsim, ui::Ui};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -19,7 +19,8 @@ impl ListExperiments {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let rows =
             figures::ALL.iter().map(|&figures::Experiment { name, about, source, .. }| Row { name, about, source });
-        let rows: Vec<Row> = rows.collect();
+        let engines = knightsim::ALL.iter().map(|of| Row { name: of.name, about: of.about, source: of.source });
+        let rows: Vec<Row> = engines.chain(rows).collect();
         let widest = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
         let mut text = String::new();
         for Row { name, about, source } in &rows {

@@ -27,6 +27,8 @@ mod sweep;
 mod system;
 mod ui;
 mod view;
+#[cfg(test)]
+mod written;
 
 use clap::{Parser, Subcommand};
 use ui::Ui;

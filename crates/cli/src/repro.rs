@@ -1,11 +1,12 @@
 //! `cohesim repro`: an experiment of a paper, what it reports beside what is measured.
 
 use crate::{
+    bench::engine::knightsim,
     progress::{Progress, about, catch_interrupts},
     ui::Ui,
 };
 use engine::Monitor;
-use figures::{Conductor, Event, Experiment, Options, Size, State, Store};
+use figures::{Conductor, Event, Experiment, Findings, Options, Size, State, Store};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use report::OutFolder;
 use sha2::{Digest, Sha256};
@@ -47,8 +48,13 @@ pub struct Repro {
 
 impl Repro {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
+        let claim = || self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic();
+        if let Some(of_engine) = knightsim::find(&self.experiment) {
+            let out = claim()?;
+            return show(&of_engine.run(self.quick, ui), out, ui);
+        }
         let experiment = self.experiment()?;
-        let out = self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()?;
+        let out = claim()?;
         catch_interrupts()?;
         let store = self
             .store
@@ -69,15 +75,7 @@ impl Repro {
         let options = Options { size, native: self.native };
         let (findings, missing) = figures::conduct(experiment, options, &conductor).into_diagnostic()?;
         drop(watched);
-        if let Some(out) = out {
-            report::write_findings(out.path(), &findings).into_diagnostic()?;
-            out.publish().into_diagnostic()?;
-        }
-        ui.print(&report::findings_text(&findings))?;
-        ui.report(&findings)?;
-        if ui.json {
-            findings.notes.iter().for_each(|note| ui.note(note));
-        }
+        show(&findings, out, ui)?;
         if !missing.is_empty() {
             bail!("{} runs of '{}' are missing; what has ended is kept", missing.len(), experiment.name);
         }
@@ -86,10 +84,25 @@ impl Repro {
 
     fn experiment(&self) -> miette::Result<&'static Experiment> {
         figures::find(&self.experiment).ok_or_else(|| {
-            let names: Vec<&str> = figures::ALL.iter().map(|experiment| experiment.name).collect();
+            let engines = knightsim::ALL.iter().map(|experiment| experiment.name);
+            let names: Vec<&str> = engines.chain(figures::ALL.iter().map(|experiment| experiment.name)).collect();
             miette!(help = format!("there are {}", names.join(", ")), "there is no experiment '{}'", self.experiment)
         })
     }
+}
+
+/// Prints findings, and writes them to a folder if one was named.
+fn show(findings: &Findings, out: Option<OutFolder>, ui: &Ui) -> miette::Result<()> {
+    if let Some(out) = out {
+        report::write_findings(out.path(), findings).into_diagnostic()?;
+        out.publish().into_diagnostic()?;
+    }
+    ui.print(&report::findings_text(findings))?;
+    ui.report(findings)?;
+    if ui.json {
+        findings.notes.iter().for_each(|note| ui.note(note));
+    }
+    Ok(())
 }
 
 /// What results depend on beside their run: this very program.

@@ -8,10 +8,11 @@ use crate::{
     ui::Ui,
 };
 use engine::Monitor;
-use miette::IntoDiagnostic;
+use miette::{IntoDiagnostic, miette};
 use os::{End, process::Totals};
 use report::{FastForward, OutFolder, Summary};
 use serde::Serialize;
+use viewer::Live;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program.
 ///
@@ -34,6 +35,10 @@ pub struct Run {
     /// looked for and told.
     #[arg(long, conflicts_with_all = ["sets", "threads", "out", "trace", "fast_forward"])]
     functional: bool,
+    /// Show the run in the browser while it goes on: progress, what waits for what, fill of queues; it can be paused and stopped there. The
+    /// page is for this computer only; PORT 0 takes one that is free.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "7879", conflicts_with = "functional")]
+    live: Option<u16>,
 }
 
 /// Exit code of a run in which a check failed.
@@ -79,7 +84,13 @@ impl Run {
             false => {
                 let machine = self.how.load(self.system.as_deref().unwrap_or(DEFAULT))?;
                 let out = self.how.claim()?;
-                let ran = self.how.run(&self.guest, &machine, output, out.as_ref().map(OutFolder::path), ui)?;
+                let monitor = Monitor::default();
+                if let Some(port) = self.live {
+                    let title = format!("{} on {}", self.guest.name(), machine.name);
+                    watch(Live { title, monitor: monitor.clone(), clock: machine.clock }, port)?;
+                }
+                let folder = out.as_ref().map(OutFolder::path);
+                let ran = self.how.run(&self.guest, &machine, output, folder, &monitor, ui)?;
                 if let Some(out) = out.filter(|_| ran.1.is_some()) {
                     out.publish().into_diagnostic()?;
                 }
@@ -119,6 +130,16 @@ impl Run {
         let progress = Progress::start(&self.guest.name(), &monitor, None, ui);
         self.guest.run(On::Nothing { races: self.how.check }, output, &monitor, &progress)
     }
+}
+
+/// Serves a page about the run, and says where.
+fn watch(live: Live, port: u16) -> miette::Result<()> {
+    let address = live.serve(port).map_err(|error| {
+        let help = "another run may have it: --live 0 takes one that is free";
+        miette!(help = help, "port {port} of this computer can't be had: {error}")
+    })?;
+    eprintln!("cohesim: the run is shown at http://{address}/");
+    Ok(())
 }
 
 fn report(program: String, ran: Ran, summary: Option<Summary>, exit_code: u8) -> RunReport {

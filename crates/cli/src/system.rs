@@ -55,16 +55,13 @@ impl System {
 
     /// Several machines with the user's changes; each change must have an effect on at least one of them.
     pub fn load_all(&self, names: &[String]) -> miette::Result<Vec<Machine>> {
-        let examined = names.iter().map(|name| Machine::examine(name, &self.sets));
-        let (machines, idle): (Vec<Machine>, Vec<Vec<Idle>>) =
-            examined.collect::<Result<Vec<_>, _>>().into_diagnostic()?.into_iter().unzip();
-        let Some((first, others)) = idle.split_first() else { return Ok(machines) };
-        let everywhere = |one: &&Idle| others.iter().all(|idle| idle.iter().any(|other| other.key == one.key));
-        match first.iter().find(everywhere) {
-            None => Ok(machines),
-            Some(Idle { error, .. }) if others.is_empty() => Err(miette!("{error}")),
-            Some(Idle { error, .. }) => Err(miette!("{error} (it has an effect on none of {})", names.join(", "))),
-        }
+        effective(names.iter().map(|name| self.examine(name, &[])).collect::<miette::Result<_>>()?)
+    }
+
+    /// The machine of this name with these changes and then the user's, and those that have no effect on it.
+    pub fn examine(&self, name: &str, changes: &[&str]) -> miette::Result<(Machine, Vec<Idle>)> {
+        let changes = changes.iter().map(|change| (*change).to_owned()).chain(self.sets.iter().cloned());
+        Machine::examine(name, &changes.collect::<Vec<_>>()).into_diagnostic()
     }
 
     /// The fast-forward of the run.
@@ -85,16 +82,16 @@ impl System {
         machine: &Machine,
         output: Output,
         folder: Option<&Path>,
+        monitor: &Monitor,
         ui: &Ui,
     ) -> miette::Result<(Ran, Option<Summary>)> {
-        let monitor = Monitor::default();
         let (threads, check) = (self.threads.get(), self.check);
         let trace = self.trace.map(|events| TraceSpec { events, sample: self.trace_sample });
         let (forward, until) = (self.forward()?, guest.max_time);
         let options = Options { threads, check, until, trace, forward, monitor: monitor.clone(), scaling: Vec::new() };
         let what = format!("{} on {}", guest.name(), machine.name);
-        let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
-        let mut ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
+        let progress = Progress::start(&what, monitor, Some(machine.clock), ui);
+        let mut ran = guest.run(On::Machine(machine, &options), output, monitor, &progress)?;
         drop(progress);
         let forwarded = ran.totals.forwarded;
         if let Some(Forwarded { plan, reached: false, instructions, kernels }) = forwarded {
@@ -122,6 +119,21 @@ impl System {
         let summary = Summary::of(&subject);
         ran.usage.instructions = summary.wave_instructions;
         Ok((ran, Some(summary)))
+    }
+}
+
+/// The machines, if each change has an effect on at least one of them.
+pub fn effective(examined: Vec<(Machine, Vec<Idle>)>) -> miette::Result<Vec<Machine>> {
+    let (machines, idle): (Vec<Machine>, Vec<Vec<Idle>>) = examined.into_iter().unzip();
+    let Some((first, others)) = idle.split_first() else { return Ok(machines) };
+    let everywhere = |one: &&Idle| others.iter().all(|idle| idle.iter().any(|other| other.key == one.key));
+    match first.iter().find(everywhere) {
+        None => Ok(machines),
+        Some(Idle { error, .. }) if others.is_empty() => Err(miette!("{error}")),
+        Some(Idle { error, .. }) => {
+            let names: Vec<&str> = machines.iter().map(|machine| machine.name.as_str()).collect();
+            Err(miette!("{error} (it has an effect on none of {})", names.join(", ")))
+        }
     }
 }
 

@@ -14,4 +14,7 @@ mod spec;
 
 pub use crate::core::{Core, thread_of};
 pub use program::{Executed, Fetch, Program, Touch};
-pub use spec::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, SpecError, Timing, Unit};
+pub use spec::{
+    CoreSpec, Direction, Jitter, PredictorSpec, Prefetch, PrefetchSpec, Registers, SpecError, Timing, Unit,
+};
+pub use x86::trace::Class;

@@ -126,6 +126,11 @@ impl Predictor {
         }
     }
 
+    /// The target that the branch target buffer knows of a branch.
+    pub fn target(&self, rip: u64) -> Option<u64> {
+        self.targets.target(rip)
+    }
+
     fn call(&mut self, thread: usize, jump: &Jump) {
         if matches!(jump.branch, Branch::Call | Branch::IndirectCall) {
             self.returns[thread].push(jump.after);
@@ -175,6 +180,12 @@ const NOWHERE: (u64, u64) = (u64::MAX, 0);
 impl Targets {
     fn new(sets: usize, ways: usize) -> Self {
         Self { entries: vec![NOWHERE; sets * ways], ways }
+    }
+
+    fn target(&self, rip: u64) -> Option<u64> {
+        let sets = self.entries.len() / self.ways;
+        let set = (rip as usize & (sets - 1)) * self.ways;
+        self.entries[set..set + self.ways].iter().find(|(branch, _)| *branch == rip).map(|(_, target)| *target)
     }
 
     /// Whether the target was predicted; stores the right one.

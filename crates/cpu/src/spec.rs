@@ -1,9 +1,9 @@
 //! The parameters of a core.
 //!
-//! Width and reorder buffer are the paper's (`[giles Table 4.1]`). The paper does not state the others; their values
-//! are those of Multi2Sim, on whose core the paper's is based, with two exceptions. Multi2Sim has one load-store queue;
-//! here loads and stores each have a queue of that size. Multi2Sim's additions take two cycles and its logic one; here
-//! they are one class, and take one.
+//! Width and reorder buffer are the paper's (`[giles Table 4.1]`). The paper does not state the others; machine files
+//! have those of the author's code and of Multi2Sim, on whose core the paper's is based, with two exceptions.
+//! Multi2Sim has one load-store queue; here loads and stores each have a queue of that size. Multi2Sim's additions and
+//! its logic have units of their own; here they are one class.
 
 use engine::Cycles;
 use thiserror::Error;
@@ -41,9 +41,16 @@ pub struct CoreSpec {
     /// If set, loads wait until the addresses of all older stores are known. Otherwise they wait only for older stores
     /// to the same bytes.
     pub wait_for_addresses: bool,
+    /// What is loaded ahead into the data cache.
+    pub prefetch: PrefetchSpec,
+    /// Whether code is fetched behind a mispredicted branch until the branch is known to be wrong: lines of code are
+    /// requested in order from the path not taken, and execute nothing.
+    pub wrong_path: bool,
     /// Requests the line of a store as soon as its address is known (3.2.2), so that it is present when the store
     /// commits.
     pub store_prefetch: bool,
+    /// From the cycle in which a load's address and an older store's value are known until the load has that value.
+    pub forwarding: Cycles,
     /// Random delays, for tests that need other orders of accesses.
     pub jitter: Option<Jitter>,
 }
@@ -116,6 +123,23 @@ pub enum Direction {
     Combined { bimodal: usize, histories: usize, bits: u32, counters: usize, choices: usize },
 }
 
+/// What a core loads ahead into its data cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetch {
+    None,
+    /// The lines behind each line that is loaded from.
+    NextLine,
+    /// The addresses ahead of load instructions that advance by a constant distance.
+    Stride,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefetchSpec {
+    pub kind: Prefetch,
+    /// Lines or strides ahead.
+    pub degree: usize,
+}
+
 /// Random delays, determined by their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
@@ -171,7 +195,10 @@ impl Default for CoreSpec {
             line_buffers: 4,
             next_line: false,
             wait_for_addresses: false,
+            prefetch: PrefetchSpec { kind: Prefetch::None, degree: 1 },
+            wrong_path: false,
             store_prefetch: true,
+            forwarding: Cycles(1),
             jitter: None,
         }
     }
@@ -230,6 +257,7 @@ impl CoreSpec {
             ("issue_width", self.issue_width),
             ("commit_width", self.commit_width),
             ("line_buffers", self.line_buffers),
+            ("forwarding", self.forwarding.0 as usize),
             ("btb_ways", self.predictor.btb_ways),
         ];
         if let Some((what, _)) = shared.iter().chain(&widths).find(|(_, size)| *size == 0) {

@@ -138,6 +138,11 @@ impl Home {
         self.latest
     }
 
+    /// Whether there is a record of a line: it may be held above.
+    pub fn is_known(&self, line: LineAddr) -> bool {
+        self.known.contains_key(&line)
+    }
+
     pub fn me(&self) -> Node {
         self.me
     }

@@ -15,7 +15,7 @@ use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, P
 use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, is_order, lane, name_of};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, Share, stamp_of};
 use protocol::{
-    Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Stamps, Step,
+    Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Stamps, Step, flush_of, flushed_line,
     orders::{Orders, orders_home},
     roles::Seat,
     step,
@@ -113,6 +113,8 @@ pub struct Memory {
     atomics: VecDeque<Packet>,
     /// Reports writes with their logical times to the golden image, in protocols with timestamps.
     observer: Option<Reporter>,
+    /// Flushes of lines that the second side has to give up first, with those who want them.
+    flushes: Vec<(LineAddr, Node)>,
     sides: Option<Sides>,
     tells_fetches: bool,
     ways: Rc<Router<Packet>>,
@@ -181,6 +183,7 @@ impl Memory {
             under_way,
             atomics: VecDeque::new(),
             observer,
+            flushes: Vec::new(),
             sides: None,
             tells_fetches: true,
             ways,
@@ -298,6 +301,9 @@ impl Memory {
         let stamps = if packet.era == self.era { packet.msg.stamps } else { Stamps::ZERO };
         let packet = Packet { msg: Msg { stamps, ..packet.msg }, ..packet };
         let msg = packet.msg;
+        if let Some(line) = flushed_line(msg.line) {
+            return self.flush_line(line, msg.from);
+        }
         if is_order(msg.line) {
             let sends = self.order(&msg)?;
             return Ok(Next::Served(Served { line: msg.line, touched: Touched::Nothing, sends }, None));
@@ -325,6 +331,28 @@ impl Memory {
             self.of_first(&msg, served);
         }
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
+    }
+
+    /// The first side has given a line up and wants it up to date in memory: the second side gives it up, too.
+    fn flush_line(&mut self, line: LineAddr, asker: Node) -> Result<Next, Box<Impossible>> {
+        self.flushes.push((line, asker));
+        let evict = Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY);
+        let served = match &mut self.beside {
+            Some((_, home)) => home.offer(evict)?,
+            None => Some(Served { line, touched: Touched::Nothing, sends: Vec::new() }),
+        };
+        Ok(served.map_or(Next::Waits, |served| self.of_beside(&evict, served)))
+    }
+
+    /// Answers the flushes of a line, if the second side has none of it.
+    fn answer_flushes(&mut self, served: &mut Served) {
+        let held = |line| self.beside.as_ref().is_some_and(|(_, home)| home.is_known(line));
+        if self.flushes.is_empty() || held(served.line) {
+            return;
+        }
+        let done = self.flushes.extract_if(.., |(line, _)| *line == served.line);
+        let answer = |(line, asker)| Msg::new(self.me, asker, Kind::Done, flush_of(line), Block::EMPTY);
+        served.sends.extend(done.map(answer));
     }
 
     /// Restarts logical time.
@@ -376,11 +404,12 @@ impl Memory {
     }
 
     /// Reports the effects of a message of the second side.
-    fn of_beside(&self, msg: &Msg<LINE>, served: Served) -> Next {
+    fn of_beside(&mut self, msg: &Msg<LINE>, mut served: Served) -> Next {
         if served.touched == Touched::Written && !self.watch_first {
             self.watch(msg.line, &msg.data);
         }
         self.tell(|sides| &sides.second, msg, &served);
+        self.answer_flushes(&mut served);
         Next::Served(served, None)
     }
 

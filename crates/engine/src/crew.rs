@@ -225,7 +225,9 @@ impl<'a> Crew<'a> {
         let mut restless = 0;
         let mut edges = Edges::new(self.delay, self.options.until);
         let mut length = Time::ZERO;
+        let mut answered = 0;
         for round in 0.. {
+            self.options.monitor.attend(partitions, self.shares.len(), &mut answered);
             // All threads see the same combined notice and so reach the same verdict.
             let together = self.barrier.meet(me, round, own)?;
             self.add_up(&seats[0], true);

@@ -4,6 +4,7 @@ use crate::{
     deal::Share,
     journal::{self, Audit, Auditor, Journal},
     link::{self, LinkReceiver, LinkSender, LinkSpec, Placed},
+    live::Attention,
     partition::Partition,
     pressure::Pressure,
     report::WaitReport,
@@ -77,7 +78,7 @@ impl Default for RunOptions {
     }
 }
 
-/// A view of a run from outside: its current time, and a way to stop it. Clones watch the same run.
+/// A view of a run from outside: its current time, what waits for what, and ways to pause and to stop it. Clones watch the same run.
 #[derive(Clone, Default)]
 pub struct Monitor(Arc<Watched>);
 
@@ -93,6 +94,7 @@ struct Watched {
     /// Work of programs, as the parts of the model that run them report it: instructions, wavefront instructions,
     /// kernels.
     programs: [AtomicU64; 3],
+    attention: Attention,
 }
 
 /// Work that the programs of a run have done.
@@ -146,6 +148,10 @@ impl Monitor {
         for (counted, more) in self.0.programs.iter().zip([instructions, wave_instructions, kernels]) {
             counted.fetch_add(more, Ordering::Relaxed);
         }
+    }
+
+    pub(crate) fn attention(&self) -> &Attention {
+        &self.0.attention
     }
 
     pub(crate) fn expect(&self, pieces: u64) {

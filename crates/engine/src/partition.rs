@@ -8,6 +8,7 @@ use crate::{
     context::Scope,
     core::{Control, Core, Moment, Shared, WIRE, request},
     domain::{Domain, Ran},
+    eventcount::Waiter,
     link::{Arrives, Outgoing, Sent},
     model::{ClockId, Monitor},
     name::Name,
@@ -19,7 +20,7 @@ use crate::{
 };
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     rc::{Rc, Weak},
     sync::{Arc, Mutex},
 };
@@ -356,10 +357,24 @@ impl Partition {
         asked
     }
 
-    /// Which contexts wait here, and which could wake contexts elsewhere.
+    /// Which contexts wait here, and which could wake contexts elsewhere. Contexts that can explain their wait are asked.
     pub(crate) fn knowledge(&self) -> Knowledge {
+        self.known(self.explanations(), false)
+    }
+
+    /// Contexts that are held up here, without asking any and without histories: nothing in the model can notice it, and it is quick.
+    pub(crate) fn held_up(&self) -> Knowledge {
+        self.known(BTreeMap::new(), true)
+    }
+
+    /// Adds the levels here that are above zero.
+    pub(crate) fn levels(&self, levels: &mut Vec<(String, u64)>) {
+        self.shared.stats.borrow().levels(&self.shared.names.borrow(), levels);
+    }
+
+    /// What is known, with the contexts that have been `asked` and the start of their waits; or of contexts that are held up only.
+    fn known(&self, asked: BTreeMap<Name, Time>, held_up_only: bool) -> Knowledge {
         let path_of = |name: Name| (name != Name::ROOT).then(|| self.shared.path(name));
-        let asked = self.explanations();
         let needs = self.shared.needs.take().into_iter().map(|need| Waiting {
             context: self.shared.path(need.context),
             on: need.what,
@@ -373,7 +388,12 @@ impl Partition {
         });
         let mut waiting: Vec<Waiting> = needs.collect();
         for eventcount in self.shared.eventcounts.borrow().iter().filter_map(|eventcount| eventcount.upgrade()) {
-            let waiters = eventcount.waiters();
+            let domains = self.domains.borrow();
+            let domain = domains.iter().find(|domain| domain.core.index == eventcount.core.index);
+            let domain = domain.expect("an eventcount belongs to a domain of its partition");
+            let held_up = |waiter: &Waiter| Waiting::held_up(domain.slot(waiter.id).server, eventcount.reason);
+            let mut waiters = eventcount.waiters();
+            waiters.retain(|waiter| !held_up_only || held_up(waiter));
             if waiters.is_empty() {
                 continue;
             }
@@ -382,12 +402,11 @@ impl Partition {
                 let time = self.shared.core(advance.domain)?.clock.edge(advance.cycle);
                 Some((time, path_of(advance.who).unwrap_or_else(|| "the wire".to_owned())))
             };
-            let last_advances: Vec<(Time, String)> = history.iter().filter_map(told).collect();
+            let last_advances: Vec<(Time, String)> =
+                if held_up_only { Vec::new() } else { history.iter().filter_map(told).collect() };
             let known = history.iter().map(|advance| advance.who).chain([eventcount.expected.get()]);
-            let wakers: Vec<String> = known.filter_map(path_of).collect();
-            let domains = self.domains.borrow();
-            let domain = domains.iter().find(|domain| domain.core.index == eventcount.core.index);
-            let domain = domain.expect("an eventcount belongs to a domain of its partition");
+            let wakers: BTreeSet<Name> = known.collect();
+            let wakers: Vec<String> = wakers.into_iter().filter_map(path_of).collect();
             for waiter in waiters {
                 let name = domain.name_of(waiter.id);
                 // A context that was asked has stated its needs. If it stated none it is idle, and no other context is
@@ -396,7 +415,7 @@ impl Partition {
                 waiting.push(Waiting {
                     context: self.shared.path(name),
                     on: self.shared.path(eventcount.name),
-                    held_up: Waiting::held_up(domain.slot(waiter.id).server, eventcount.reason),
+                    held_up: held_up(&waiter),
                     explained: false,
                     since: since.unwrap_or_else(|| domain.core.clock.edge(waiter.since)),
                     wakers: if since.is_some() { Vec::new() } else { wakers.clone() },

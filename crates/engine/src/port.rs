@@ -79,6 +79,8 @@ pub struct Outlet<T> {
     scope: Scope,
     room: [Credits; 3],
     bytes_per_cycle: Option<u64>,
+    /// After how many bytes of an item the receiver may take it.
+    head: u64,
     /// The cycle in which the wire is free again.
     free_at: Rc<Cell<u64>>,
     wire: Rc<dyn Forward<T>>,
@@ -90,6 +92,7 @@ impl<T> Clone for Outlet<T> {
             scope: self.scope.clone(),
             room: self.room.clone(),
             bytes_per_cycle: self.bytes_per_cycle,
+            head: self.head,
             free_at: Rc::clone(&self.free_at),
             wire: Rc::clone(&self.wire),
         }
@@ -106,7 +109,14 @@ impl<T> Outlet<T> {
         assert!(bytes_per_cycle != Some(0), "'{}' has a bandwidth of 0: nothing would ever arrive", scope.path());
         let room = Lane::ALL.map(|lane| Credits::new(&scope.scope(lane.name()), capacity as u64));
         let wire = wire(&room);
-        Outlet { scope, room, bytes_per_cycle, free_at: Rc::default(), wire }
+        Outlet { scope, room, bytes_per_cycle, head: u64::MAX, free_at: Rc::default(), wire }
+    }
+
+    /// From now on, the receiver may take an item as soon as its first `head` bytes have left (cut-through), and need
+    /// not wait for the last (store-and-forward). The wire is occupied for all bytes in either case. Clones that exist
+    /// already do not change.
+    pub fn cut_through(self, head: u64) -> Outlet<T> {
+        Outlet { head, ..self }
     }
 
     /// Sends `item`, which has `bytes` bytes, waiting for space in its lane.
@@ -179,9 +189,9 @@ impl<T> Outlet<T> {
 
     fn put(&self, lane: Lane, item: T, bytes: u64) {
         let start = self.scope.now().0.max(self.free_at.get());
-        let leaves = start + self.bytes_per_cycle.map_or(0, |rate| bytes.div_ceil(rate));
-        self.free_at.set(leaves);
-        self.wire.put(lane, item, leaves);
+        let takes = |bytes: u64| self.bytes_per_cycle.map_or(0, |rate| bytes.div_ceil(rate));
+        self.free_at.set(start + takes(bytes));
+        self.wire.put(lane, item, start + takes(bytes.min(self.head)));
     }
 }
 

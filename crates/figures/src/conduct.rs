@@ -1,5 +1,6 @@
 //! Executes the runs of an experiment, several at a time, and stores their results.
 
+use crate::native::{Others, Times};
 use crate::{
     Experiment, Findings, Job, Measured, Options, RunError, Store, StoreError, native, run, run::Prepared, store::Kept,
 };
@@ -46,7 +47,9 @@ pub enum State<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     simulated: BTreeMap<Job, Measured>,
-    native: BTreeMap<Job, f64>,
+    native: BTreeMap<Job, Times>,
+    /// What other programs did while programs ran natively.
+    others: Option<Others>,
 }
 
 impl Results {
@@ -57,7 +60,17 @@ impl Results {
 
     /// Seconds that the program's region of interest took on this computer.
     pub fn native(&self, job: &Job) -> Option<f64> {
-        self.native.get(job).copied()
+        self.native.get(job).map(|times| times.best)
+    }
+
+    /// How much longer the median of a job's native runs was than the shortest, relative to that.
+    pub fn native_spread(&self, job: &Job) -> Option<f64> {
+        self.native.get(job).map(|times| times.spread)
+    }
+
+    /// Whether nothing else ran on this computer meanwhile.
+    pub fn was_quiet(&self) -> bool {
+        self.others.is_some_and(|others| others.are_quiet())
     }
 }
 
@@ -79,11 +92,23 @@ pub fn conduct(
     let threads = if plan.alone { NonZero::<usize>::MIN } else { conductor.threads };
     let (mut results, missing) = conductor.run_all(&plan.jobs, threads)?;
     let mut notes = plan.notes;
-    for job in &plan.native {
-        match native::run(job) {
-            Ok(seconds) => _ = results.native.insert(job.clone(), seconds),
-            Err(error) => notes.push(format!("{} on this computer: {error}", job.program)),
+    if !plan.native.is_empty() {
+        let (times, others) = native::run_all(&plan.native);
+        for (job, times) in plan.native.iter().zip(times) {
+            match times {
+                Ok(times) => _ = results.native.insert(job.clone(), times),
+                Err(error) => notes.push(format!("{} on this computer: {error}", job.program)),
+            }
         }
+        notes.push(match others {
+            Some(others) => {
+                let quiet = if others.are_quiet() { "quiet" } else { "not quiet: these times say little" };
+                let native::Others { busy, processors } = others;
+                format!("while programs ran here, others had {busy:.2} of {processors} processors: it was {quiet}")
+            }
+            None => "what other programs did here meanwhile is not known".to_owned(),
+        });
+        results.others = others;
     }
     // A missing machine is reported once, not once per run.
     let absent: BTreeSet<String> = missing

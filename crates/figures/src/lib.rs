@@ -7,6 +7,7 @@
 
 mod conduct;
 mod counts;
+pub mod designs;
 mod experiment;
 mod experiments;
 mod findings;

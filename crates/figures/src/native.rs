@@ -22,23 +22,102 @@ pub enum NativeError {
     NoTime,
 }
 
-/// Number of repetitions. The shortest time counts, because it was disturbed least.
-const TIMES: usize = 3;
+/// Number of repetitions of each program.
+const TIMES: usize = 9;
 
-/// Runs the program of a job with its arguments, and returns the seconds of its region of interest.
-pub fn run(job: &Job) -> Result<f64, NativeError> {
+/// The times of a program's repetitions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// The shortest, in seconds: it was disturbed least.
+    pub best: f64,
+    /// How much longer the median was, relative to the shortest.
+    pub spread: f64,
+}
+
+impl Times {
+    fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        let best = seconds[0];
+        Self { best, spread: seconds[seconds.len() / 2] / best - 1.0 }
+    }
+}
+
+/// Runs the programs of jobs with their arguments, and measures their regions of interest. Repetitions are interleaved:
+/// each program runs once before any runs again, so that a disturbance hits all alike. Also returns how busy other
+/// programs kept this computer meanwhile.
+pub fn run_all(jobs: &[Job]) -> (Vec<Result<Times, NativeError>>, Option<Others>) {
+    let meter = Usage::now();
+    let mut seconds: Vec<Result<Vec<f64>, NativeError>> = jobs.iter().map(|_| Ok(Vec::new())).collect();
+    for _ in 0..TIMES {
+        for (job, seconds) in jobs.iter().zip(&mut seconds) {
+            let Ok(earlier) = seconds else { continue };
+            match once(job) {
+                Ok(time) => earlier.push(time),
+                Err(error) => *seconds = Err(error),
+            }
+        }
+    }
+    let others = meter.zip(Usage::now()).map(|(before, after)| after.others_since(&before));
+    (seconds.into_iter().map(|seconds| seconds.map(Times::of)).collect(), others)
+}
+
+/// Runs the program of a job once; returns the seconds of its region of interest.
+fn once(job: &Job) -> Result<f64, NativeError> {
     let program = workloads::find_cpu_program(&job.program).ok_or(NativeError::NotForCpu)?;
     let file = Executable::new(program.image)?;
-    let mut best = f64::INFINITY;
-    for _ in 0..TIMES {
-        let output = Command::new(&file.0).arg0(&job.program).args(&job.arguments).arg("--time").output()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if !output.status.success() {
-            return Err(NativeError::Failed(format!("{}: {}", output.status, text.trim())));
-        }
-        best = best.min(region(&text).ok_or(NativeError::NoTime)?);
+    let output = Command::new(&file.0).arg0(&job.program).args(&job.arguments).arg("--time").output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        return Err(NativeError::Failed(format!("{}: {}", output.status, text.trim())));
     }
-    Ok(best)
+    region(&text).ok_or(NativeError::NoTime)
+}
+
+/// How many processors other programs kept busy, of how many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Others {
+    pub busy: f64,
+    pub processors: f64,
+}
+
+impl Others {
+    /// Whether comparisons mean something: others had less than a twentieth of a processor.
+    pub fn are_quiet(&self) -> bool {
+        self.busy < 0.05
+    }
+}
+
+/// Time that processors have spent so far, in ticks: in all, busy, and for programs that this one has started.
+#[derive(Clone, Copy, Debug)]
+struct Usage {
+    all: f64,
+    busy: f64,
+    own: f64,
+    processors: f64,
+}
+
+impl Usage {
+    /// `None` where the system does not say.
+    fn now() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/stat").ok()?, &fs::read_to_string("/proc/self/stat").ok()?)
+    }
+
+    fn parse(stat: &str, own: &str) -> Option<Self> {
+        let total = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let ticks: Vec<f64> = total.split_whitespace().take(8).map(str::parse).collect::<Result<_, _>>().ok()?;
+        let (all, idle) = (ticks.iter().sum::<f64>(), ticks.get(3)? + ticks.get(4)?);
+        let processors = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
+        // After the name: utime, stime, cutime and cstime are the fields 14 to 17.
+        let fields = own.rsplit_once(')')?.1.split_whitespace().skip(11).take(4);
+        let own = fields.map(|field| field.parse::<f64>().ok()).sum::<Option<f64>>()?;
+        Some(Self { all, busy: all - idle, own, processors: processors as f64 })
+    }
+
+    fn others_since(&self, before: &Self) -> Others {
+        let (all, busy, own) = (self.all - before.all, self.busy - before.busy, self.own - before.own);
+        let of_others = if all > 0.0 { ((busy - own) / all).max(0.0) } else { 0.0 };
+        Others { busy: of_others * self.processors, processors: self.processors }
+    }
 }
 
 /// Parses the time in `lud-omp region: 0.123 s`.
@@ -95,9 +174,27 @@ mod tests {
     #[test]
     fn a_program_tells_how_long_it_took() {
         let job = Job::new("", "lud-omp", "--size tiny --threads 2");
-        assert!(run(&job).expect("the committed program is sound") > 0.0);
-        assert!(matches!(run(&Job::new("", "write", "")), Err(NativeError::NotForCpu)));
-        assert!(matches!(run(&Job::new("", "lud-omp", "--size 0")), Err(NativeError::Failed(_))));
+        let jobs = [job, Job::new("", "write", ""), Job::new("", "lud-omp", "--size 0")];
+        let (times, _) = run_all(&jobs);
+        assert!(matches!(&times[0], Ok(times) if times.best > 0.0 && times.spread >= 0.0), "{:?}", times[0]);
+        assert!(matches!(times[1], Err(NativeError::NotForCpu)));
+        assert!(matches!(times[2], Err(NativeError::Failed(_))));
+    }
+
+    #[test]
+    fn the_shortest_time_counts_and_the_spread_is_that_of_the_median() {
+        assert_eq!(Times::of(vec![3.0, 2.0, 2.5]), Times { best: 2.0, spread: 0.25 });
+    }
+
+    #[test]
+    fn what_others_do_is_what_is_busy_without_the_programs_started_here() {
+        let stat = |busy: u64, idle: u64| format!("cpu  {busy} 0 0 {idle} 0 0 0 0 0 0\ncpu0 1 1\ncpu1 1 1\nintr 1\n");
+        let own = |ticks: u64| format!("7 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 0 0 {ticks} 0 20 0");
+        let before = Usage::parse(&stat(100, 100), &own(50)).unwrap();
+        let after = Usage::parse(&stat(200, 200), &own(100)).unwrap();
+        assert_eq!(after.others_since(&before), Others { busy: 0.5, processors: 2.0 });
+        assert!(!after.others_since(&before).are_quiet());
+        assert!(Usage::parse("", "").is_none());
     }
 
     #[test]

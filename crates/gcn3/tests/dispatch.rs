@@ -235,12 +235,22 @@ fn wrong_arguments_are_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn work_groups_larger_than_the_kernel_was_compiled_for_run_with_a_warning_if_there_are_registers() {
+    let saxpy = kernel(V5, "saxpy");
+    assert_eq!(launch(&saxpy, [256, 1, 1], [256, 1, 1]).warning(), None);
+    let warning = launch(&saxpy, [1024, 1, 1], [1024, 1, 1]).warning().unwrap();
+    assert!(warning.contains("at most 256 work-items and is launched with 1024"), "{warning}");
+}
+
+#[test]
 fn impossible_grids_and_groups_are_refused() {
     let saxpy = kernel(V5, "saxpy");
     assert!(refused(&saxpy, [0, 1, 1], [1, 1, 1]).contains("along x, a grid of 0 work-items in groups of 1"));
     assert!(refused(&saxpy, [1, 1, 1], [1, 2000, 1]).contains("along y, a grid of 1 work-items in groups of 2000"));
+    let mut many_registers = saxpy.clone();
+    many_registers.vgprs = 129;
     assert!(
-        refused(&saxpy, [512, 1, 1], [512, 1, 1])
+        refused(&many_registers, [512, 1, 1], [512, 1, 1])
             .contains("512 work-items is too large; the kernel was compiled for at most 256")
     );
     assert!(

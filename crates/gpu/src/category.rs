@@ -50,10 +50,45 @@ pub enum Special {
     Sleep(u16),
 }
 
+/// The class of a vector instruction, by how many ALUs of a SIMD can execute it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Rate {
+    /// Every ALU.
+    Full,
+    /// Reciprocals, roots, exponentials, logarithms and trigonometric functions.
+    Transcendental,
+    /// Products of 32-bit integers; those of 24 bits run at the full rate.
+    Multiply,
+    /// Everything that has an operand of type `f64`.
+    Double,
+}
+
+impl Rate {
+    pub const COUNT: usize = 4;
+
+    fn of(op: Op) -> Self {
+        const TRANSCENDENTAL: [&str; 7] = ["v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_"];
+        const MULTIPLY: [&str; 3] = ["v_mul_lo_", "v_mul_hi_", "v_mad_"];
+        let name = op.mnemonic();
+        let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let wide = ["_u32", "_i32"].iter().any(|of| name.ends_with(of));
+        match () {
+            () if name.contains("f64") => Self::Double,
+            () if begins(&TRANSCENDENTAL) => Self::Transcendental,
+            // The `v_mad_` of 24 bits end in `24`.
+            () if begins(&MULTIPLY) && wide => Self::Multiply,
+            () => Self::Full,
+        }
+    }
+}
+
 /// The timing properties of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Brief {
     pub category: Category,
+    /// Of vector arithmetic.
+    pub rate: Rate,
     pub special: Special,
     /// A flat access: it may go to the local data share, and counts as an access of both kinds.
     pub flat: bool,
@@ -81,7 +116,7 @@ impl Brief {
             _ => Special::None,
         };
         let flat = inst.op.info().encoding == Encoding::Flat;
-        Self { category, special, flat }
+        Self { category, rate: Rate::of(inst.op), special, flat }
     }
 }
 
@@ -117,7 +152,7 @@ impl Briefs {
     #[inline]
     pub fn at(&self, pc: u64) -> Brief {
         let place = (pc.wrapping_sub(self.start) / 4) as usize;
-        let outside = Brief { category: Category::Scalar, special: Special::None, flat: false };
+        let outside = Brief { category: Category::Scalar, rate: Rate::Full, special: Special::None, flat: false };
         self.briefs.get(place).copied().unwrap_or(outside)
     }
 }
@@ -125,6 +160,29 @@ impl Briefs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_follow_from_names() {
+        let rate = |name: &str| Op::ALL.iter().find(|op| op.mnemonic() == name).map(|op| Rate::of(*op));
+        for (name, expected) in [
+            ("v_add_f32", Rate::Full),
+            ("v_mul_f32", Rate::Full),
+            ("v_mul_u32_u24", Rate::Full),
+            ("v_mul_hi_u32_u24", Rate::Full),
+            ("v_mad_u32_u24", Rate::Full),
+            ("v_mad_f32", Rate::Full),
+            ("v_rcp_f32", Rate::Transcendental),
+            ("v_exp_f32", Rate::Transcendental),
+            ("v_mul_lo_u32", Rate::Multiply),
+            ("v_mul_hi_i32", Rate::Multiply),
+            ("v_mad_u64_u32", Rate::Multiply),
+            ("v_fma_f64", Rate::Double),
+            ("v_rcp_f64", Rate::Double),
+            ("v_cvt_f32_f64", Rate::Double),
+        ] {
+            assert_eq!(rate(name), Some(expected), "{name}");
+        }
+    }
 
     #[test]
     fn a_full_field_of_a_wait_waits_for_nothing() {

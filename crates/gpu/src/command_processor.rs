@@ -63,6 +63,8 @@ impl Progress {
 pub enum Recalled {
     FirstLevel,
     Shared,
+    /// The shared caches invalidate all they hold, of which nothing is dirty, whatever pages are named.
+    Stale,
 }
 
 /// Pages that caches must write back and invalidate.

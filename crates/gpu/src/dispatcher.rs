@@ -27,8 +27,12 @@ pub struct DispatcherSpec {
     /// From the command to the first workgroup: for the first kernel, and for those that follow.
     pub first_launch: Cycles,
     pub launch: Cycles,
-    /// From one workgroup to the next.
+    /// Workgroups are dispatched in groups of `burst`, with this much time between groups.
     pub interval: Cycles,
+    pub burst: u64,
+    /// From the end of the last workgroup until the kernel has ended.
+    pub finish: Cycles,
+    pub write_back: WriteBack,
     /// Whether first-level caches are invalidated before each kernel.
     pub invalidate: bool,
     /// Number of kernels that can run concurrently.
@@ -36,6 +40,15 @@ pub struct DispatcherSpec {
     pub placement: Placement,
     /// How many workgroups that follow each other a GPU of several that run a kernel together gets at a time.
     pub deal: u64,
+}
+
+/// When the shared caches write back what a kernel has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteBack {
+    /// Before the kernel has ended.
+    Within,
+    /// After the kernel has ended, before the host may read it. Who launches the kernel asks for it.
+    After,
 }
 
 /// Which compute unit a workgroup goes to.
@@ -160,16 +173,20 @@ impl Dispatcher {
     }
 
     /// Recalls pages as requested. First-level caches complete their stores to the pages and invalidate them; shared
-    /// caches write them back and invalidate them.
+    /// caches write them back and invalidate them. Or shared caches invalidate all that they hold.
     async fn recall(&self, recalls: &Recalls, cx: Context) {
         cx.provides(&recalls.progress.done);
         loop {
             let (caches, pages) = recalls.next().await;
+            if caches == Recalled::Stale {
+                self.order_below(Access::Invalidate, None, &cx).await;
+            }
             for page in pages {
                 for access in [Access::Flush, Access::Invalidate] {
                     match caches {
                         Recalled::FirstLevel => self.order(access, mem::Scope::Device, Some(page), &cx).await,
                         Recalled::Shared => self.order_below(access, Some(page), &cx).await,
+                        Recalled::Stale => {}
                     }
                 }
             }
@@ -200,6 +217,9 @@ impl Dispatcher {
         if launch.share.1 == 1 && launch.flush {
             self.order_below(Access::Flush, None, cx).await;
         }
+        if self.spec.finish.0 > 0 {
+            cx.pause(self.spec.finish).await;
+        }
         self.kernel_cycles.record(cx.now().0 - start);
         Ok(())
     }
@@ -212,7 +232,7 @@ impl Dispatcher {
         let firsts = (own * deal..groups).step_by((gpus * deal) as usize);
         let indices = firsts.flat_map(|first| first..(first + deal).min(groups));
         cx.expect(indices.clone().count() as u64);
-        for index in indices {
+        for (place, index) in indices.enumerate() {
             let needs = Needs::of(running.kernel(), running.kernel().group_id(index));
             if !self.units.borrow()[0].books.could_ever(&needs) {
                 let name = running.kernel().name();
@@ -233,7 +253,9 @@ impl Dispatcher {
                 turn = (unit + 1) % count;
                 break;
             }
-            cx.pause(self.spec.interval).await;
+            if (place as u64 + 1).is_multiple_of(self.spec.burst) && self.spec.interval.0 > 0 {
+                cx.pause(self.spec.interval).await;
+            }
         }
         loop {
             let seen = self.bell.count();

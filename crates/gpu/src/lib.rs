@@ -15,8 +15,9 @@ pub mod kernel;
 pub mod map;
 pub mod resources;
 
+pub use category::Rate;
 pub use command_processor::{CommandProcessor, Forget, Launch, Recalled, Ticket};
 pub use compute_unit::{Caches, Coalescer, ComputeUnit, ComputeUnitSpec, FromDispatcher};
-pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Placement, UnitEnd, link};
+pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Placement, UnitEnd, WriteBack, link};
 pub use kernel::Kernel;
 pub use map::AddressMap;

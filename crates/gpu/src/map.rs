@@ -116,9 +116,9 @@ mod tests {
     #[test]
     fn an_access_must_lie_in_one_region_that_allows_it() {
         let map = AddressMap::new([(VirtAddr(64), Bytes(64), true), (VirtAddr(256), Bytes(4), false)].into_iter());
-        assert_eq!(map.check(Access::Store, 124, 4, None), Ok(()));
+        assert_eq!(map.check(Access::Store, 124, 4, None), Ok(64..128));
         assert!(matches!(map.check(Access::Load, 125, 4, None), Err(Fault::Unmapped { .. })));
-        assert_eq!(map.check(Access::Load, 256, 4, None), Ok(()));
+        assert_eq!(map.check(Access::Load, 256, 4, None), Ok(256..260));
         assert!(matches!(map.check(Access::Store, 256, 4, None), Err(Fault::ReadOnly { .. })));
         assert!(matches!(map.check(Access::Load, 0, 4, None), Err(Fault::Unmapped { .. })));
         assert!(matches!(map.check(Access::Load, u64::MAX, 4, None), Err(Fault::Unmapped { .. })));

@@ -6,9 +6,10 @@
 
 use crate::{
     freight::{Directory, Freight, NetworkError, Station},
+    network::Between,
     switch::{Port, Switch, SwitchSpec},
 };
-use engine::{PortSpec, Scope};
+use engine::Scope;
 
 /// Neighbours, as steps along the row and along the column.
 const NEIGHBOURS: [(&str, isize, isize); 4] = [("north", 0, -1), ("east", 1, 0), ("south", 0, 1), ("west", -1, 0)];
@@ -21,7 +22,7 @@ fn place(number: usize, columns: usize) -> (isize, isize) {
 /// Builds a mesh with a switch for each station, `columns` in a row, connected by wires with the parameters `wires`.
 pub(crate) fn mesh<T: Freight>(
     spec: SwitchSpec,
-    wires: PortSpec,
+    wires: Between,
     columns: usize,
     stations: Vec<Station<T>>,
     scope: &Scope,
@@ -42,7 +43,7 @@ pub(crate) fn mesh<T: Freight>(
     for here in 0..count {
         for (side, step) in NEIGHBOURS.into_iter().enumerate() {
             if let Some(there) = neighbour(here, step) {
-                let (to, from) = scopes[here].port(step.0, wires, &scopes[there]);
+                let (to, from) = wires.wire(step.0, &scopes[here], &scopes[there]);
                 outlets[here].push((side, to));
                 // A wire that leaves to the east arrives from the west.
                 inlets[there].push(((side + 2) % 4, from));

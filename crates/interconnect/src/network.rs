@@ -6,8 +6,9 @@ use crate::{
     mesh::mesh,
     ring::ring,
     switch::{MOST_PORTS, Port, Switch, SwitchSpec},
+    wire::HEADER,
 };
-use engine::{Cycles, PortSpec, Scope};
+use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
 
 /// How elements are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,16 @@ pub struct NetworkSpec {
     pub capacity: usize,
     /// Bandwidth of a wire between switches, or of the bus, in bytes per cycle; `None`: unlimited.
     pub bytes_per_cycle: Option<u64>,
+    /// Whether a switch forwards a message as soon as its header has arrived, rather than when all of it has.
+    pub cut_through: bool,
 }
 
 impl NetworkSpec {
+    /// With cut-through: after how many bytes of a message its receiver may take it.
+    pub fn head(&self) -> Option<u64> {
+        self.cut_through.then_some(HEADER)
+    }
+
     /// Checks whether this network can connect `stations` stations.
     pub fn fits(&self, stations: usize) -> Result<(), NetworkError> {
         match self.topology {
@@ -48,6 +56,21 @@ impl NetworkSpec {
     }
 }
 
+/// The wires between switches.
+#[derive(Clone, Copy)]
+pub(crate) struct Between {
+    wires: PortSpec,
+    head: Option<u64>,
+}
+
+impl Between {
+    /// A wire from one switch to another.
+    pub fn wire<T: Freight>(&self, name: &str, from: &Scope, to: &Scope) -> (Outlet<T>, Inlet<T>) {
+        let (outlet, inlet) = from.port(name, self.wires, to);
+        (self.head.map_or(outlet.clone(), |head| outlet.cut_through(head)), inlet)
+    }
+}
+
 /// Builds a network between stations, within one partition.
 pub fn network<T: Freight>(spec: NetworkSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
     spec.fits(stations.len())?;
@@ -55,8 +78,8 @@ pub fn network<T: Freight>(spec: NetworkSpec, stations: Vec<Station<T>>, scope: 
     let wires = PortSpec { capacity: spec.capacity, latency: Cycles(0), bytes_per_cycle: spec.bytes_per_cycle };
     match spec.topology {
         Topology::Crossbar => crossbar(switch, stations, scope),
-        Topology::Ring => ring(switch, wires, stations, scope),
-        Topology::Mesh { columns } => mesh(switch, wires, columns, stations, scope),
+        Topology::Ring => ring(switch, Between { wires, head: spec.head() }, stations, scope),
+        Topology::Mesh { columns } => mesh(switch, Between { wires, head: spec.head() }, columns, stations, scope),
         Topology::Bus => bus(BusSpec { bytes_per_cycle: spec.bytes_per_cycle }, stations, scope),
     }
 }

@@ -6,9 +6,10 @@
 
 use crate::{
     freight::{Directory, Freight, NetworkError, Station},
+    network::Between,
     switch::{Port, Switch, SwitchSpec},
 };
-use engine::{Inlet, Outlet, PortSpec, Scope};
+use engine::{Inlet, Outlet, Scope};
 
 const EAST: usize = 0;
 const WEST: usize = 1;
@@ -18,7 +19,7 @@ const PER_SWITCH: usize = 2;
 /// Builds a ring with as many switches as the stations need, connected by wires with the parameters `wires`.
 pub(crate) fn ring<T: Freight>(
     spec: SwitchSpec,
-    wires: PortSpec,
+    wires: Between,
     stations: Vec<Station<T>>,
     scope: &Scope,
 ) -> Result<(), NetworkError> {
@@ -28,9 +29,9 @@ pub(crate) fn ring<T: Freight>(
     // Wires from each switch to its eastern neighbour, and back.
     let neighbour = |here: usize| &scopes[(here + 1) % count];
     let east: Vec<(Outlet<T>, Inlet<T>)> =
-        (0..count).map(|here| scopes[here].port("east", wires, neighbour(here))).collect();
+        (0..count).map(|here| wires.wire("east", &scopes[here], neighbour(here))).collect();
     let west: Vec<(Outlet<T>, Inlet<T>)> =
-        (0..count).map(|here| neighbour(here).port("west", wires, &scopes[here])).collect();
+        (0..count).map(|here| wires.wire("west", neighbour(here), &scopes[here])).collect();
     let mut stations = stations.into_iter();
     for (here, scope) in scopes.iter().enumerate() {
         let before = (here + count - 1) % count;

@@ -113,7 +113,7 @@ fn run(
 }
 
 fn spec(topology: Topology) -> NetworkSpec {
-    NetworkSpec { topology, latency: Cycles(3), capacity: 4, bytes_per_cycle: None }
+    NetworkSpec { topology, latency: Cycles(3), capacity: 4, bytes_per_cycle: None, cut_through: false }
 }
 
 const MESH: Topology = Topology::Mesh { columns: 4 };
@@ -233,7 +233,13 @@ fn nothing_is_lost_overtaken_or_stuck_in_the_smallest_queues() {
         for seed in 0..4 {
             // A ring needs one buffer more, which is kept free.
             let capacity = if topology == Topology::Ring { 2 } else { 1 };
-            let narrow = NetworkSpec { topology, latency: Cycles(1 + seed % 2), capacity, bytes_per_cycle: Some(16) };
+            let narrow = NetworkSpec {
+                topology,
+                latency: Cycles(1 + seed % 2),
+                capacity,
+                bytes_per_cycle: Some(16),
+                cut_through: false,
+            };
             let (elements, messages) = (11, 300);
             let plans = random_plans(elements, messages, seed.into());
             let taking = |number| if number % 3 == 0 { Taking::Slowly(7) } else { Taking::All };

@@ -50,7 +50,7 @@ fn over(topology: Topology, elements: u16) -> WaitReport {
             stations.push(Station { nodes: vec![Node(number)], wire: Wire { from, to } });
             element(number, elements, &scope, out, inlet);
         }
-        let spec = NetworkSpec { topology, latency: Cycles(1), capacity: 2, bytes_per_cycle: None };
+        let spec = NetworkSpec { topology, latency: Cycles(1), capacity: 2, bytes_per_cycle: None, cut_through: false };
         network(spec, stations, &net).expect("the network can be built");
     })
 }

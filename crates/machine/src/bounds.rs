@@ -23,6 +23,7 @@ const NEIGHBOURS: usize = 250;
 
 pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> {
     protocol(machine, file)?;
+    flushes(machine, file)?;
     virtual_tags(machine, file)?;
     joins(machine, file)?;
     kept_back(machine, file)?;
@@ -51,14 +52,43 @@ fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Err(file.wrong("", Some("protocol"), reason))
 }
 
+/// Checks that cores can flush lines out of GPUs if they have to.
+fn flushes(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    let buffers = machine.cpu.as_ref().is_some_and(|cpu| cpu.flushes_buffers());
+    if !buffers || is_of_cpu(machine) && machine.fabric.is_none() {
+        return Ok(());
+    }
+    let reason = "a core can flush lines out of GPUs if protocol is mesi and there is no fabric: set it to kernels";
+    Err(file.wrong("system", Some("flush"), reason))
+}
+
 /// Checks that the machine supports virtual tags if it uses them.
 fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
-    if machine.fbt.is_none() {
+    let first_level = machine.names.is_some();
+    if machine.fbt.is_none() && !first_level {
         return Ok(());
     }
     let name = machine.protocol.name;
     let banks = machine.banks;
     let reason = match () {
+        () if first_level && name != "wb_nc" => {
+            format!("virtual: of all protocols only wb_nc has first-level caches that can stand above a table of names, not {name}")
+        }
+        () if first_level && machine.cpu.is_some() => {
+            "virtual: caches of a machine with a CPU must be physical, because no table answers the directory's probes"
+                .to_owned()
+        }
+        () if first_level && machine.gpu_mmu.is_none_or(|mmu| mmu.shared.is_some()) => {
+            "virtual: below first-level caches that alone are virtual there are the TLBs of compute units, and below these the IOMMU: say [gpu.mmu], and leave out [gpu.l2_tlb]"
+                .to_owned()
+        }
+        () if first_level && machine.iommu().is_some_and(|iommu| iommu.tlb.is_none()) => {
+            "virtual: the TLBs below first-level caches ask the TLB of the IOMMU: set system.iommu.entries to at least 1".to_owned()
+        }
+        () if first_level && machine.iommu().is_some_and(|iommu| iommu.faults()) => {
+            "virtual: a driver that moves pages has to find their lines in a physical L2 as well, which is not built: set system.iommu.kind to flat, or gpu.l2.tags to virtual"
+                .to_owned()
+        }
         () if name != "wb_nc" => {
             format!("virtual: of all protocols only wb_nc has an L2 that tells a forward-backward table what it writes and gives up, not {name}")
         }
@@ -66,7 +96,7 @@ fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
             "virtual: a forward-backward table stands between one GPU and its own memory; with several GPUs or a fabric it must be physical"
                 .to_owned()
         }
-        () if machine.gpu_mmu.is_some() => {
+        () if !first_level && machine.gpu_mmu.is_some() => {
             "virtual: compute units of such a machine have no TLBs; leave out [gpu.mmu]".to_owned()
         }
         () if !banks.count.is_power_of_two() || banks.count as u64 * banks.interleave.bytes() > mem::PAGE => {
@@ -75,7 +105,7 @@ fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
         }
         () => return Ok(()),
     };
-    Err(file.wrong("gpu.l2", Some("tags"), reason))
+    Err(file.wrong(if first_level { "gpu.l1v" } else { "gpu.l2" }, Some("tags"), reason))
 }
 
 /// Whether GPUs take part in the protocol of the CPU's directory.

@@ -65,8 +65,18 @@ pub(crate) fn cache(file: &mut File, path: &str) -> Result<CacheSpec, MachineErr
     })
 }
 
-/// Tags of a GPU's L2. First-level caches must use the same kind of address.
-pub(crate) fn tags(file: &File) -> Result<Tags, MachineError> {
+/// Which of a GPU's caches have virtual tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VirtualCaches {
+    None,
+    /// The vector caches of compute units (`[vcache 5.4]`).
+    FirstLevel,
+    /// All of them.
+    All,
+}
+
+/// Which of a GPU's caches have virtual tags: above a virtual L2, all.
+pub(crate) fn tags(file: &File) -> Result<VirtualCaches, MachineError> {
     let said = |path: &str| match file.says(path, "tags") {
         true => file.key::<OneOf<Tags>>(path, "tags").map(|tags| Some(tags.0)),
         false => Ok(None),
@@ -78,11 +88,9 @@ pub(crate) fn tags(file: &File) -> Result<Tags, MachineError> {
                 "the L2 has virtual tags (gpu.l2.tags), and asks below by them: first-level caches must have them, too";
             Err(file.wrong("gpu.l1v", Some("tags"), reason))
         }
-        (Tags::Virtual, Tags::Physical) => {
-            let reason = "virtual tags in first-level caches alone are not built: set gpu.l2.tags to virtual as well";
-            Err(file.wrong("gpu.l1v", Some("tags"), reason))
-        }
-        (_, l2) => Ok(l2),
+        (Tags::Virtual, Tags::Physical) => Ok(VirtualCaches::FirstLevel),
+        (Tags::Physical, Tags::Physical) => Ok(VirtualCaches::None),
+        (Tags::Virtual, Tags::Virtual) => Ok(VirtualCaches::All),
     }
 }
 

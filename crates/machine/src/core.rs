@@ -1,10 +1,10 @@
-//! A CPU core, section `[cpu.core]` of a machine file. Its functional units are those of [`CoreSpec::default`].
+//! A CPU core, section `[cpu.core]` of a machine file, and its functional units, `[cpu.core.units]`.
 
 use crate::{
     file::{Because, File, MachineError, join},
     values::{Choice, Number, OneOf, Positive, PowerOfTwo, SHORT, USUAL, WIDE},
 };
-use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
+use cpu::{Class, CoreSpec, Direction, Jitter, PredictorSpec, Prefetch, PrefetchSpec, Registers, Timing, Unit};
 use serde::Deserialize;
 
 const PATH: &str = "cpu.core";
@@ -35,8 +35,12 @@ struct CoreFile {
     penalty: Number,
     line_buffers: Positive<WIDE>,
     next_line: bool,
+    prefetch: OneOf<Prefetch>,
+    prefetch_degree: Positive<8>,
+    wrong_path: bool,
     wait_for_addresses: bool,
     store_prefetch: bool,
+    forwarding: Positive<SHORT>,
     jitter: Number<SHORT>,
     jitter_seed: Number<{ u64::MAX }>,
 }
@@ -56,6 +60,12 @@ impl Choice for Predictor {
         use Predictor::{Bimodal, Combined, Never, Perfect, TwoLevel};
         let simple = [("never", Never), ("perfect", Perfect), ("bimodal", Bimodal)];
         simple.into_iter().chain([("two-level", TwoLevel), ("combined", Combined)]).collect()
+    }
+}
+
+impl Choice for Prefetch {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("none", Self::None), ("next-line", Self::NextLine), ("stride", Self::Stride)]
     }
 }
 
@@ -85,10 +95,54 @@ impl Predictor {
     }
 }
 
+/// Functional units of one kind: a section of `[cpu.core.units]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitFile {
+    count: Positive<WIDE>,
+    latency: Positive<SHORT>,
+    interval: Positive<SHORT>,
+}
+
+/// `[cpu.core.units]` has no keys of its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitsFile {}
+
+/// The kinds of functional units, and the classes of work that each executes.
+const UNITS: [(&str, &[Class]); 14] = [
+    ("integer", &[Class::Integer, Class::Shift]),
+    ("multiply", &[Class::Multiply]),
+    ("divide", &[Class::Divide]),
+    ("vector", &[Class::Vector, Class::Transfer]),
+    ("vector_multiply", &[Class::VectorMultiply]),
+    ("float_add", &[Class::FloatAdd]),
+    ("float_multiply", &[Class::FloatMultiply]),
+    ("float_divide", &[Class::FloatDivide]),
+    ("float_root", &[Class::FloatRoot]),
+    ("float_convert", &[Class::FloatConvert]),
+    ("x87_add", &[Class::X87Add]),
+    ("x87_multiply", &[Class::X87Multiply]),
+    ("x87_divide", &[Class::X87Divide]),
+    ("x87_slow", &[Class::X87Slow]),
+];
+
+/// Reads the functional units of a core, and its address generation units.
+fn units(file: &mut File) -> Result<(Vec<Unit>, Timing), MachineError> {
+    let UnitsFile {} = file.section(&join(PATH, "units"))?;
+    let mut read = |name: &str| -> Result<Timing, MachineError> {
+        let UnitFile { count, latency, interval } = file.section(&join(&join(PATH, "units"), name))?;
+        Ok(Timing { count: count.count(), latency: latency.cycles(), interval: interval.cycles() })
+    };
+    let units = UNITS.iter().map(|(name, does)| Ok(Unit::new(does, read(name)?))).collect::<Result<_, _>>()?;
+    Ok((units, read("address")?))
+}
+
 /// Reads the section of a core.
 pub fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
     idle_keys(file)?;
     let of: CoreFile = file.section(PATH)?;
+    let (units, address) = units(file)?;
     Ok(CoreSpec {
         fetch_width: of.fetch_width.count(),
         decode_width: of.decode_width.count(),
@@ -115,10 +169,14 @@ pub fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
         },
         line_buffers: of.line_buffers.count(),
         next_line: of.next_line,
+        prefetch: PrefetchSpec { kind: of.prefetch.0, degree: of.prefetch_degree.count() },
+        wrong_path: of.wrong_path,
         wait_for_addresses: of.wait_for_addresses,
         store_prefetch: of.store_prefetch,
+        forwarding: of.forwarding.cycles(),
+        units,
+        address,
         jitter: (of.jitter.get() > 0).then_some(Jitter { seed: of.jitter_seed.get(), most: of.jitter.cycles() }),
-        ..CoreSpec::default()
     })
 }
 
@@ -132,6 +190,14 @@ fn idle_keys(file: &mut File) -> Result<(), MachineError> {
     for key in Predictor::TwoLevel.uses().iter().filter(|key| !predictor.uses().contains(key)) {
         let others: Vec<&str> = words.iter().filter(|it| it.1.uses().contains(key)).map(|it| it.0).collect();
         file.idle(&join(PATH, key), &Because::value("cpu.core.predictor", word, &others));
+    }
+    if file.key::<OneOf<Prefetch>>(PATH, "prefetch")?.0 == Prefetch::None {
+        let why = Because::value("cpu.core.prefetch", "none", &["next-line", "stride"]);
+        file.idle("cpu.core.prefetch_degree", &why);
+    }
+    if predictor == Predictor::Perfect {
+        let why = Because::value("cpu.core.predictor", "perfect", &["never", "bimodal", "two-level", "combined"]);
+        file.idle("cpu.core.wrong_path", &why);
     }
     if file.key::<Number<SHORT>>(PATH, "jitter")?.get() == 0 {
         let why =

@@ -52,6 +52,27 @@ pub struct CpuComplex {
     pub shared: bool,
     /// The DMA engine that copies buffers; `None`: cores copy.
     pub dma: Option<DmaSpec>,
+    /// What is flushed where CPU and GPU are not coherent.
+    pub flush: Flush,
+    /// Bytes that a copying core moves at a time.
+    pub copy_width: u64,
+    /// Whether a call that launches a kernel returns when the kernel has ended.
+    pub blocking_launches: bool,
+}
+
+/// What is flushed where CPU and GPU are not coherent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// All that GPUs hold, after each kernel.
+    Kernels,
+    /// A buffer when the host reads, writes or maps it: line by line, by instructions of a core.
+    Buffers,
+}
+
+impl Choice for Flush {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("kernels", Self::Kernels), ("buffers", Self::Buffers)]
+    }
 }
 
 /// A DMA engine.
@@ -79,6 +100,11 @@ impl CpuComplex {
     /// (`[giles 4.2]`).
     pub fn flushes(&self) -> bool {
         self.join == Join::Memory || !self.shared
+    }
+
+    /// Whether cores flush buffers that the host uses.
+    pub fn flushes_buffers(&self) -> bool {
+        self.flushes() && self.flush == Flush::Buffers
     }
 }
 
@@ -128,6 +154,16 @@ impl Choice for Copies {
     }
 }
 
+/// Bytes that a copying core moves at a time: words of the library's memory copy, or half of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CopyWidth(u64);
+
+impl Choice for CopyWidth {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("4 B", Self(4)), ("8 B", Self(8))]
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CpuFile {
@@ -168,6 +204,9 @@ struct SystemFile {
     join: OneOf<Join>,
     memory: OneOf<Buffers>,
     copies: OneOf<Copies>,
+    flush: Option<OneOf<Flush>>,
+    copy_width: Option<OneOf<CopyWidth>>,
+    blocking_launches: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -203,7 +242,7 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     // Two more stations: the hub and the system agent.
     let stations = stacks(cpu.cores.count(), gpu_mmu, dma) + slices.count + 2;
     // Wires between caches and to memory take their capacity and width from the network.
-    let used = ["capacity", "bytes_per_cycle"];
+    let used = ["capacity", "bytes_per_cycle", "cut_through"];
     let Some(network) = network::network(file, "system.network", &used, stations)? else {
         return Err(file.wrong("system.network", Some("kind"), "must be a network: ring, crossbar, mesh or bus"));
     };
@@ -233,6 +272,9 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
         join: system.join.0,
         shared: system.memory.0 == Buffers::Shared,
         dma,
+        flush: system.flush.map_or(Flush::Kernels, |flush| flush.0),
+        copy_width: system.copy_width.map_or(8, |width| width.0.0),
+        blocking_launches: system.blocking_launches.unwrap_or(false),
     }))
 }
 

@@ -1,7 +1,7 @@
 //! A GPU as a machine file says in `[gpu]`: its compute units with their caches, the L2, and the network between them.
 
 use crate::{
-    caches::{Tags, cache, shape, tags},
+    caches::{Tags, VirtualCaches, cache, shape, tags},
     file::{File, MachineError},
     network,
     plan::MOST,
@@ -11,7 +11,7 @@ use crate::{
 };
 use ::cache::Replacement;
 use engine::{Cycles, Hertz};
-use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec, Placement};
+use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec, Placement, WriteBack};
 use interconnect::NetworkSpec;
 use mem::{Bytes, LINE};
 use serde::{Deserialize, Deserializer, de};
@@ -31,7 +31,9 @@ pub struct Device {
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
     pub banks: Banks,
-    pub tags: Tags,
+    pub virtual_caches: VirtualCaches,
+    /// Whether it is counted how long lines are used, and how long translations stay in TLBs.
+    pub lifetimes: bool,
     pub network: Option<NetworkSpec>,
 }
 
@@ -41,6 +43,7 @@ struct GpuFile {
     clock: Frequency,
     arrays: Positive<MOST_ELEMENTS>,
     units_per_array: Positive<MOST_ELEMENTS>,
+    lifetimes: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +51,10 @@ struct GpuFile {
 struct DispatcherFile {
     first_launch: Number<PASSING>,
     launch: Number<PASSING>,
-    interval: Positive,
+    interval: Number,
+    burst: Option<Positive<WIDE>>,
+    finish: Option<Number<PASSING>>,
+    write_back: Option<OneOf<WriteBack>>,
     invalidate: bool,
     kernels: Positive<64>,
     placement: OneOf<Placement>,
@@ -65,10 +71,15 @@ struct ComputeUnitFile {
     lds: Size,
     decode: Number,
     vector: Positive<65536>,
+    transcendental: Option<Positive<65536>>,
+    multiply: Option<Positive<65536>>,
+    double: Option<Positive<65536>>,
     scalar: Number,
     branch: Number,
     local: Number,
     local_banks: Positive<64>,
+    local_interval: Option<Positive>,
+    branch_refetches: Option<bool>,
     coalesce: Number,
     coalescer: OneOf<Coalescer>,
     memory_pipeline: Number,
@@ -100,6 +111,12 @@ impl Choice for Placement {
     }
 }
 
+impl Choice for WriteBack {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("within", Self::Within), ("after", Self::After)]
+    }
+}
+
 impl Choice for Coalescer {
     fn words() -> Vec<(&'static str, Self)> {
         vec![("unit", Self::Unit), ("cache", Self::Cache)]
@@ -128,7 +145,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
     let gpu: GpuFile = file.section("gpu")?;
     let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
     let (compute_unit, pipeline) = compute_unit(file)?;
-    let (l2, banks, tags) = l2(file)?;
+    let (l2, banks, virtual_caches) = l2(file)?;
     // The pipeline before the vector cache is a stretch of wire on the way to it.
     let mut l1v = cache(file, "gpu.l1v")?;
     l1v.latency.0 += pipeline.0;
@@ -141,6 +158,9 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
             first_launch: dispatcher.first_launch.cycles(),
             launch: dispatcher.launch.cycles(),
             interval: dispatcher.interval.cycles(),
+            burst: dispatcher.burst.map_or(1, Positive::get),
+            finish: dispatcher.finish.map_or(Cycles(0), Number::cycles),
+            write_back: dispatcher.write_back.map_or(WriteBack::Within, |when| when.0),
             invalidate: dispatcher.invalidate,
             kernels: dispatcher.kernels.count(),
             placement: dispatcher.placement.0,
@@ -152,7 +172,8 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
         l1i: cache(file, "gpu.l1i")?,
         l2,
         banks,
-        tags,
+        virtual_caches,
+        lifetimes: gpu.lifetimes.unwrap_or(false),
         network: network::network(file, "gpu.network", &[], arrays + banks.count)?,
     })
 }
@@ -160,6 +181,8 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
 /// A compute unit, and how long its pipeline to the vector cache is.
 fn compute_unit(file: &mut File) -> Result<(ComputeUnitSpec, Cycles), MachineError> {
     let of: ComputeUnitFile = file.section("gpu.compute_unit")?;
+    let vector = of.vector.cycles();
+    let class = |cycles: Option<Positive<65536>>| cycles.map_or(vector, Positive::cycles);
     let spec = ComputeUnitSpec {
         simds: of.simds.count(),
         waves_per_simd: of.waves_per_simd.count(),
@@ -167,11 +190,13 @@ fn compute_unit(file: &mut File) -> Result<(ComputeUnitSpec, Cycles), MachineErr
         sgprs: of.sgprs.count(),
         lds: of.lds.0.0,
         decode: of.decode.cycles(),
-        vector: of.vector.cycles(),
+        vector: [vector, class(of.transcendental), class(of.multiply), class(of.double)],
         scalar: of.scalar.cycles(),
         branch: of.branch.cycles(),
         local: of.local.cycles(),
         local_banks: of.local_banks.get() as u32,
+        local_interval: of.local_interval.map_or(Cycles(1), Positive::cycles),
+        refetch: of.branch_refetches.unwrap_or(false),
         coalesce: of.coalesce.cycles(),
         coalescer: of.coalescer.0,
         line_slots: of.line_slots.count(),
@@ -182,11 +207,12 @@ fn compute_unit(file: &mut File) -> Result<(ComputeUnitSpec, Cycles), MachineErr
 }
 
 /// A bank of the L2, and how addresses are dealt over all.
-fn l2(file: &mut File) -> Result<(CacheSpec, Banks, Tags), MachineError> {
+fn l2(file: &mut File) -> Result<(CacheSpec, Banks, VirtualCaches), MachineError> {
     let path = "gpu.l2";
     let of: L2File = file.section(path)?;
     let tags = tags(file)?;
-    debug_assert!(of.tags.is_none_or(|said| said.0 == tags), "the L2 says by what it knows lines");
+    let is_virtual = of.tags.is_some_and(|tags| tags.0 == Tags::Virtual);
+    debug_assert_eq!(is_virtual, tags == VirtualCaches::All, "a virtual L2 is below virtual first-level caches");
     let banks = Banks { count: of.banks.count(), interleave: of.interleave.0 };
     if of.line.is_some_and(|line| line.0.0 > banks.interleave.bytes()) {
         let reason = "a line lies in one bank: it can't be longer than `interleave`";

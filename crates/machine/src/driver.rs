@@ -2,6 +2,7 @@
 //! programs see. Every key is optional, and command-line options take precedence.
 
 use crate::{
+    cpu_complex::CpuComplex,
     file::{File, MachineError},
     spec::Machine,
     units::{Duration, Size},
@@ -97,6 +98,9 @@ pub struct DriverFacts {
     gpus: u32,
     compute_units: u32,
     costs: Costs,
+    flushes_buffers: bool,
+    copy_width: u64,
+    blocking_launches: bool,
     /// The policy of the machine file, or else the machine's default.
     pub policy: PolicyKind,
     pub spec: DriverSpec,
@@ -117,6 +121,9 @@ impl From<&Machine> for DriverFacts {
                 search: machine.driver.search.unwrap_or(SEARCH),
                 ..Costs::default()
             },
+            flushes_buffers: machine.cpu.as_ref().is_some_and(CpuComplex::flushes_buffers),
+            copy_width: machine.cpu.as_ref().map_or(8, |cpu| cpu.copy_width),
+            blocking_launches: machine.cpu.as_ref().is_some_and(|cpu| cpu.blocking_launches),
             policy: machine.driver.policy.unwrap_or(usual),
             spec: machine.driver,
         }
@@ -133,6 +140,9 @@ impl DriverFacts {
             spread: self.spec.spread,
             blocks: self.spec.blocks,
             costs: self.costs,
+            flushes_buffers: self.flushes_buffers,
+            copy_width: self.copy_width,
+            blocking_launches: self.blocking_launches,
             ..Settings::default()
         }
     }

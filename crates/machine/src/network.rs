@@ -15,6 +15,7 @@ struct NetworkFile {
     capacity: Positive,
     bytes_per_cycle: Positive,
     columns: Positive,
+    cut_through: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,8 @@ impl Kind {
         match self {
             Kind::Direct => &[],
             Kind::Crossbar => &["latency"],
-            Kind::Ring => &["latency", "capacity", "bytes_per_cycle"],
-            Kind::Mesh => &["latency", "capacity", "bytes_per_cycle", "columns"],
+            Kind::Ring => &["latency", "capacity", "bytes_per_cycle", "cut_through"],
+            Kind::Mesh => &["latency", "capacity", "bytes_per_cycle", "columns", "cut_through"],
             Kind::Bus => &["bytes_per_cycle"],
         }
     }
@@ -58,7 +59,7 @@ pub fn network(
         let OneOf(kind) = file.key::<OneOf<Kind>>(path, "kind")?;
         let words = Kind::words();
         let word = words.iter().find(|(_, other)| *other == kind).map_or("", |(word, _)| *word);
-        for key in ["latency", "capacity", "bytes_per_cycle", "columns"] {
+        for key in ["latency", "capacity", "bytes_per_cycle", "columns", "cut_through"] {
             if !kind.uses().contains(&key) && !used.contains(&key) {
                 let others: Vec<&str> = words.iter().filter(|it| it.1.uses().contains(&key)).map(|it| it.0).collect();
                 file.idle(&join(path, key), &Because::value(&join(path, "kind"), word, &others));
@@ -78,6 +79,7 @@ pub fn network(
         latency: network.latency.cycles(),
         capacity: network.capacity.count(),
         bytes_per_cycle: Some(network.bytes_per_cycle.get()),
+        cut_through: network.cut_through.unwrap_or(false),
     };
     spec.fits(stations).map_err(|error| file.wrong(path, Some("kind"), error.to_string()))?;
     Ok(Some(spec))

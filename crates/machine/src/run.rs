@@ -2,6 +2,7 @@
 
 use crate::{
     build::{self, Agents, Memories},
+    energy,
     golden::Kept,
     program::{Finish, ModelGpus},
     session::{Options, run_options},
@@ -60,6 +61,7 @@ pub fn run(
     let memories = Memories::new(machine);
     let kept = options.check.then(Kept::default);
     let mut run = build::build(machine, &memories, kept.clone(), Agents::Program(start)).run(&run_options(options));
+    energy::charge(machine, &mut run);
     // If only devices use memory, every write has reached memory at the end of the run.
     let of_devices = machine.cpu.is_none() && machine.fabric.is_none();
     if run.outcome == Outcome::Finished

@@ -293,6 +293,7 @@ impl Host {
                 others_wrote: forget,
                 touched: Vec::new(),
                 reached: Vec::new(),
+                flushes: false,
                 warm_up: false,
                 over: Box::new(move |start, end| {
                     told.set(Some(Ended { start, end }));

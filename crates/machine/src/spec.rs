@@ -2,10 +2,11 @@
 
 use crate::{
     bounds,
-    caches::{Tags, WireFile, wire},
+    caches::{VirtualCaches, WireFile, wire},
     cpu_complex::{self, CpuComplex},
     device::{self, Device},
     driver::DriverSpec,
+    energy::{self, EnergySpec},
     fabric::{self, Fabric, Remote},
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
@@ -22,13 +23,14 @@ use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::{Interleave, Share, Stride};
-use os::opencl::Costs;
+use os::opencl::{Costs, gpu::Synchronisation};
 use protocol::{
     Stamp,
     catalogue::Choice as Protocol,
     roles::{Atomics, Parameters, Sees},
 };
 use serde::Deserialize;
+use vm::TlbSpec;
 
 /// A machine, ready to be wired.
 #[derive(Clone)]
@@ -68,12 +70,19 @@ pub struct Machine {
     pub host: Costs,
     /// How the GPUs' driver is set up.
     pub driver: DriverSpec,
+    /// What elements spend on events, and leak.
+    pub energy: Option<EnergySpec>,
     /// The CPU and what it shares with the GPU; none: the host is outside the machine.
     pub cpu: Option<CpuComplex>,
     /// What translation takes compute units, if it takes anything.
     pub gpu_mmu: Option<GpuMmu>,
     /// What stands below a second-level cache with virtual tags, and translates for it.
     pub fbt: Option<GpuFbt>,
+    /// The table below each vector cache, if these alone have virtual tags: it detects synonyms, and the unit's TLB is
+    /// below it.
+    pub names: Option<TlbSpec>,
+    /// Whether it is counted how long GPUs use lines, and how long translations stay in their TLBs.
+    pub lifetimes: bool,
     /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
     pub tsu: Option<RoomSpec>,
     /// Whether an acquire has caches forget what they hold, where logical time could be raised instead.
@@ -200,7 +209,8 @@ impl Machine {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file)?,
         };
-        let fbt = translation::fbt(file, gpu.tags == Tags::Virtual, gpu.clock, complex.is_some())?;
+        let fbt = translation::fbt(file, gpu.virtual_caches == VirtualCaches::All, gpu.clock, complex.is_some())?;
+        let names = translation::names(file, gpu.virtual_caches == VirtualCaches::FirstLevel)?;
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
@@ -217,6 +227,8 @@ impl Machine {
         give_leases(file, &mut protocol, leases)?;
         protocol.parameters.peers = gpus > 1;
         protocol.parameters.claims = fbt.is_some();
+        // A wire for each pair of a cache and a bank.
+        protocol.parameters.in_order = gpus == 1 && fabric.is_none() && gpu.network.is_none() && fbt.is_none();
         // Caches of several GPUs that hold the same lines meet in memory.
         if gpus > 1 && protocol.protocol.boundary.stale_between_gpus {
             let alone = remote == Some(Remote::L1);
@@ -227,8 +239,11 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
             protocol.parameters.grain = levels.mask;
+            // A host that takes back what it needs asks for what GPUs have released, too.
+            protocol.parameters.releases_home = fabric.is_none() || levels.synchronise != Synchronisation::Dynamic;
         }
         let driver = DriverSpec::load(file)?;
+        let energy = energy::energy(file)?;
         file.finish()?;
         let Device { clock, arrays, units_per_array, dispatcher, compute_unit, .. } = gpu;
         let machine = Self {
@@ -256,9 +271,12 @@ impl Machine {
             partitions: Partitions { arrays: partitions.arrays.count(), l2: partitions.l2.count() },
             host,
             driver,
+            energy,
             cpu: complex,
             gpu_mmu,
             fbt,
+            names,
+            lifetimes: gpu.lifetimes,
             tsu,
             forgetting_acquires: acquires == Acquires::Forget,
             levels,

@@ -29,6 +29,8 @@ pub enum Pages {
 #[derive(Clone, Copy, Debug)]
 pub struct CoreMmu {
     pub tlb: TlbSpec,
+    /// A second-level TLB, for data and instructions, between the MMU and the walkers.
+    pub second: Option<SharedTlbSpec>,
     pub mmu: MmuSpec,
     pub walkers: WalkersSpec,
     pub pages: Pages,
@@ -136,6 +138,8 @@ struct CpuFile {
     kind: OneOf<Kind>,
     entries: Positive<SHORT>,
     ways: Positive<WIDE>,
+    l2_entries: Option<Number<SHORT>>,
+    l2_ways: Option<Positive<WIDE>>,
     lookups: Positive<WIDE>,
     misses: Positive<SHORT>,
     waiting: Positive<SHORT>,
@@ -194,7 +198,13 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
             Kind::None => {
                 file.idle_but(path, &["kind"], &Because::value("cpu.mmu.kind", "none", &["tables", "flat"]));
             }
-            kind => idle_pages(file, path, kind == Kind::Flat),
+            kind => {
+                idle_pages(file, path, kind == Kind::Flat);
+                if file.says(path, "l2_entries") && file.key::<Number<SHORT>>(path, "l2_entries")?.get() == 0 {
+                    let none = "cpu.mmu.l2_entries is 0; set it to the number of entries of a second-level TLB";
+                    file.idle("cpu.mmu.l2_ways", &Because::new("cpu.mmu.l2_entries", none));
+                }
+            }
         }
     }
     let of: CpuFile = file.section(path)?;
@@ -203,13 +213,18 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
         Kind::Flat => Pages::Flat(of.flat.cycles()),
         Kind::Tables => tables(file, path, of.page_walk_cache.count())?,
     };
+    let (entries, ways) = (of.l2_entries.map_or(0, Number::count), of.l2_ways.map_or(1, Positive::count));
+    let second = (entries > 0).then(|| tlb(file, path, (entries, ways))).transpose()?;
+    let (lookups, misses, shootdown) = (Some(1), of.misses.count(), of.shootdown.cycles());
     Ok(Some(CoreMmu {
         tlb: tlb(file, path, (of.entries.count(), of.ways.count()))?,
+        second: second.map(|tlb| SharedTlbSpec { tlb, lookups, banks: 1, misses, shootdown }),
         mmu: MmuSpec {
             lookups: of.lookups.count(),
             misses: of.misses.count(),
             waiting: of.waiting.count(),
             shootdown: of.shootdown.cycles(),
+            lifetimes: false,
         },
         walkers: walkers(of.walkers.count(), of.shootdown.cycles()),
         pages,
@@ -238,6 +253,7 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         misses: of.misses.count(),
         waiting: of.waiting.count(),
         shootdown: of.shootdown.cycles(),
+        lifetimes: false,
     };
     let tlb = limited(file, path, (of.entries.count(), of.ways.count()))?;
     Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file)? }))
@@ -311,6 +327,25 @@ pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result
         wire: LinkSpec { latency, capacity: of.capacity.count(), bytes_per_cycle: None },
         iommu,
     }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamesFile {
+    entries: Positive<SHORT>,
+    ways: Positive<WIDE>,
+}
+
+/// Reads the table below each vector cache, if these alone have virtual tags.
+pub fn names(file: &mut File, is_virtual: bool) -> Result<Option<TlbSpec>, MachineError> {
+    let path = "gpu.names";
+    if !is_virtual {
+        let why = Because::new("gpu.l1v.tags", "it is for virtual tags in first-level caches alone (gpu.l1v.tags)");
+        file.idle_section::<NamesFile>(path, &why)?;
+        return Ok(None);
+    }
+    let of: NamesFile = file.section(path)?;
+    tlb(file, path, (of.entries.count(), of.ways.count())).map(Some)
 }
 
 /// Reads the translation of compute units in a machine without a CPU, which has no page tables in memory.

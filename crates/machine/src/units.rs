@@ -21,6 +21,16 @@ pub struct Duration(pub Time);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(pub Bytes);
 
+/// `"294 pJ"`: femtojoules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joules(pub u64);
+
+/// `"50 mW"`: milliwatts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watts(pub u64);
+
+const JOULES: &[(&str, u64)] = &[("pJ", 1000), ("nJ", 1_000_000), ("fJ", 1)];
+const WATTS: &[(&str, u64)] = &[("mW", 1), ("W", 1000)];
 const RATES: &[(&str, u64)] = &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("B/s", 1)];
 const SIZES: &[(&str, u64)] = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
 const FREQUENCIES: &[(&str, u64)] = &[("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1000), ("Hz", 1)];
@@ -32,6 +42,8 @@ const TIMES: &[(&str, u64)] =
 const MOST_BYTES: u64 = 1 << 40;
 const MOST_HERTZ: u64 = 1_000_000_000_000;
 const MOST_FEMTOS: u64 = 1_000_000_000_000_000;
+const MOST_FEMTOJOULES: u64 = 1_000_000_000_000;
+const MOST_MILLIWATTS: u64 = 1_000_000;
 
 fn within(value: u64, most: u64, written: &str) -> Result<u64, String> {
     if value > most { Err(format!("can be {written} at most")) } else { Ok(value) }
@@ -103,6 +115,20 @@ impl<'de> Deserialize<'de> for Duration {
         let femtos = written(from, TIMES, "a time is written like \"5 ns\"")?;
         let femtos = within(femtos, MOST_FEMTOS, "1000 ms").map_err(de::Error::custom)?;
         Ok(Duration(Time(femtos)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Joules {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let joules = written(from, JOULES, "an energy is written like \"294 pJ\"")?;
+        within(joules, MOST_FEMTOJOULES, "1 mJ").map(Joules).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Watts {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let watts = written(from, WATTS, "a power is written like \"50 mW\"")?;
+        within(watts, MOST_MILLIWATTS, "1000 W").map(Watts).map_err(de::Error::custom)
     }
 }
 

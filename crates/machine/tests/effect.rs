@@ -45,9 +45,9 @@ fn a_change_without_effect_is_refused_and_what_would_give_it_one_does() {
             &["protocol=halcone"],
         ),
         ("mini-gtsc", "memory.tsu.ways=8", "set protocol to halcone", &["protocol=halcone", "memory.tsu.entries=64"]),
-        ("r9nano", "system.slices=4", "the machine has no CPU", &[]),
-        ("r9nano", "cpu.cores=4", "the machine has no CPU", &[]),
-        ("r9nano", "gpu.mmu.kind=none", "the machine has no CPU", &[]),
+        ("hd7850", "system.slices=4", "the machine has no CPU", &[]),
+        ("hd7850", "cpu.cores=4", "the machine has no CPU", &[]),
+        ("hd7850", "gpu.mmu.kind=none", "the machine has no CPU", &[]),
         ("r9nano", "gpu.memory.ways=4", "set protocol to nmoesi, nmoesi_wb", &[]),
         ("mini-nmoesi", "gpu.memory.dram.ranks=2", "gpu.memory.kind is \"fixed\"", &["gpu.memory.kind=hbm"]),
     ];

@@ -116,13 +116,13 @@ fn a_part_that_does_not_exist_or_is_for_another_section_is_told_with_the_right_o
     let refused = |change: &str| changed("r9nano", &[change]).err().expect("it is wrong");
     assert_eq!(
         refused("gpu.part=hd785"),
-        "--set gpu.part=hd785: [gpu] part: there is no part 'hd785' for [gpu] (did you mean 'hd7850'?); parts for it: halcone, \
-         hd7850, m2s-gcn, r9nano, virtual-cache, virtual-cache-128, or the path of a file"
+        "--set gpu.part=hd785: [gpu] part: there is no part 'hd785' for [gpu] (did you mean 'hd7850'?); parts for it: fiji, \
+         halcone, hd7850, m2s-gcn, mgpusim, r9nano, virtual-cache, virtual-cache-128, or the path of a file"
     );
     assert!(
         refused("gpu.part=m2s-core").contains("there is no part 'm2s-core' for [gpu] (it is one for [cpu]); parts")
     );
-    assert!(refused("gpu.part=3").contains("[gpu] part: names a part, in quotes; parts for it: halcone, "));
+    assert!(refused("gpu.part=3").contains("[gpu] part: names a part, in quotes; parts for it: fiji, "));
     assert!(refused("gpu.l2.part=big").contains("no parts for [l2] come with cohesim: write the path of a file"));
     assert!(refused("part=r9nano").contains("part: sections are made from parts (gpu.part, memory.part)"));
     assert!(refused("cpu.part=m2s-core").contains("[cpu] lacks the key 'cores'"));

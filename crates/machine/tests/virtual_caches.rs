@@ -58,6 +58,22 @@ fn every_read_is_right_while_entries_go_with_any_number_of_threads() {
     }
 }
 
+#[test]
+fn first_level_caches_that_alone_are_virtual_read_right_while_pages_go() {
+    let small: Vec<&str> = SMALL.iter().copied().filter(|change| !change.starts_with("gpu.fbt")).collect();
+    let changes =
+        ["gpu.names.entries=4", "gpu.names.ways=2", "gpu.mmu.entries=2", "gpu.mmu.ways=2", "gpu.mmu.misses=2"];
+    let changes: Vec<String> = small.iter().chain(&changes).map(|change| (*change).to_owned()).collect();
+    let machine = Machine::load("vc-l1only-32", &changes).unwrap_or_else(|error| panic!("{changes:?}: {error}"));
+    let run = |threads| stress(&machine, what(6_000, 1024), &Options { check: true, threads, ..Options::default() });
+    let one = run(1);
+    assert_eq!(one.outcome, Outcome::Finished);
+    assert!(one.regions == run(2).regions, "threads change statistics");
+    let counted = [".names.evictions", "page_orders_filtered", "page_orders_forgetting", ".names_tlb.misses"];
+    let counted = counted.map(|end| (end, count(&one, end)));
+    assert!(counted.iter().all(|(_, count)| *count > 10), "{counted:?} is no stress");
+}
+
 fn moving(fbt: &[&str], forgets: Option<Forgotten>, threads: usize) -> Run {
     let changes: Vec<&str> = fbt.iter().copied().chain(["system.iommu.kind=driver"]).collect();
     let machine = machine("vc-opt", &changes);
@@ -99,7 +115,12 @@ fn a_machine_that_can_not_have_virtual_tags_says_why() {
         (refused("vc-opt", &["protocol=wt_nc"]), "only wb_nc has an L2"),
         (refused("vc-opt", &["gpu.l2.interleave=4KiB"]), "must lie in one bank"),
         (refused("vc-opt", &["gpu.l1v.tags=physical"]), "first-level caches must have them, too"),
-        (refused("vc-baseline-512", &["gpu.l1v.tags=virtual"]), "are not built"),
+        (refused("vc-baseline-512", &["gpu.l1v.tags=virtual"]), "gpu.names"),
+        (refused("vc-l1only-32", &["system.iommu.kind=driver"]), "in a physical L2 as well"),
+        (refused("vc-l1only-32", &["gpus=2"]), "with several GPUs or a fabric"),
+        (refused("vc-l1only-32", &["protocol=wt_nc"]), "only wb_nc has first-level caches"),
+        (refused("vc-l1only-32", &["system.iommu.entries=0"]), "at least 1"),
+        (refused("vc-opt", &["gpu.names.entries=16"]), "gpu.names"),
         (refused("vc-baseline-512", &[tags]), "gpu.fbt"),
         (refused("vc-baseline-512", &[tags, fbt]), "have no TLBs"),
         (refused("vc-opt", &["gpu.l1s.tags=virtual"]), "only gpu.l1v and gpu.l2"),

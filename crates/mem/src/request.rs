@@ -21,6 +21,8 @@ pub enum Access {
     /// Read the bytes of the mask and lock the line until this requester's next store to it: the first half of an
     /// atomic access.
     Lock,
+    /// Write the line back to memory and drop it from all caches of the coherent system, in order with stores.
+    FlushLine,
     /// Invalidate everything that may be stale: the start of a kernel, or an acquire.
     Invalidate,
     /// Make all written data visible at the scope's level: the end of a kernel, or a release.

@@ -116,6 +116,10 @@ pub struct Setup {
 /// Memory performs atomic accesses where second-level caches pass them on: those of `wb_nc` and `wt_nc` do.
 const ATOMICS_IN_MEMORY: &[(&str, &str)] = &[("memory", "Modify")];
 
+/// A second-level cache that fetches what it writes; it is the same table as of one that does not.
+const FETCHES: Setup =
+    Setup { name: "fetches", rounds: 1, build: |caches, lines| atomics(&WriteBackL2::FETCHING, caches, lines) };
+
 impl Protocol {
     /// Whether a cell, or a change to one, is in a column that only other protocols use: `wb: V on ModifyPast`, with or without what is changed.
     pub fn leaves_to_others(&self, cell: &str) -> bool {
@@ -160,6 +164,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines),
             },
             Setup { name: "atomics", rounds: 1, build: |caches, lines| vi(caches.min(2), lines).with_atomics() },
+            FETCHES,
         ],
         larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2::ALONE) }],
         storage: None,
@@ -194,6 +199,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines),
             },
             Setup { name: "atomics", rounds: 1, build: |caches, lines| atomics(&WriteBackL2::ALONE, caches, lines) },
+            FETCHES,
         ],
         larger: &[
             Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2::ALONE) },
@@ -201,8 +207,8 @@ pub static ALL: &[Protocol] = &[
         ],
         storage: None,
         seats: |role, parameters| match parameters.claims {
-            true => over_memory(role, ClaimingL2),
-            false => over_memory(role, WriteBackL2 { atomics: parameters.atomics }),
+            true => over_memory(role, parameters, ClaimingL2),
+            false => over_memory(role, parameters, WriteBackL2 { atomics: parameters.atomics, fetches: false }),
         },
         orders: forgetting,
         sees: Sees::UntilSynchronised,
@@ -213,7 +219,12 @@ pub static ALL: &[Protocol] = &[
         },
         boundary: Boundary { stale_between_gpus: true, ..Boundary::COHERENT },
         of_others: &[],
-        variants: &[],
+        variants: &[Variant {
+            name: "wb_fetch",
+            seats: |role, parameters| {
+                over_memory(role, parameters, WriteBackL2 { atomics: parameters.atomics, fetches: true })
+            },
+        }],
     },
     Protocol {
         name: "wt_nc",
@@ -244,7 +255,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteThroughL2::SEVERAL, 1) },
         ],
         storage: None,
-        seats: |role, parameters| over_memory(role, WriteThroughL2 { atomics: parameters.atomics }),
+        seats: |role, parameters| over_memory(role, parameters, WriteThroughL2 { atomics: parameters.atomics }),
         orders: forgetting,
         sees: Sees::UntilSynchronised,
         needs: Needs {
@@ -362,6 +373,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "claim-owned", rounds: 1, build: nmoesi::claim_owned },
             Setup { name: "final-flush-apart", rounds: 1, build: nmoesi::final_flush_apart },
             Setup { name: "kept", rounds: 1, build: nmoesi::kept },
+            Setup { name: "kept-claims", rounds: 1, build: nmoesi::kept_claims },
             Setup { name: "l2-claims", rounds: 1, build: nmoesi::l2_claims },
             Setup { name: "whole-stores", rounds: 0, build: nmoesi::whole_stores },
             Setup { name: "whole-through", rounds: 1, build: nmoesi::whole_through },
@@ -503,7 +515,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "banks", rounds: 1, build: |_, _| banks(&hmg::HmgL2) },
         ],
         storage: None,
-        seats: |role, _| over_memory(role, hmg::HmgL2),
+        seats: |role, parameters| over_memory(role, parameters, hmg::HmgL2),
         orders: hmg::orders,
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Local, Organisation::Shared], cpu: BesideCpu::Memory, peers: true },
@@ -584,9 +596,9 @@ fn forgetting(role: Role, _: &Parameters) -> Option<&'static Table> {
 }
 
 /// First-level caches that are told nothing, over this second-level cache and plain memory.
-fn over_memory(role: Role, l2: impl Controller<LINE> + 'static) -> Option<Seat> {
+fn over_memory(role: Role, parameters: &Parameters, l2: impl Controller<LINE> + 'static) -> Option<Seat> {
     Some(match role {
-        Role::L1 => Arc::new(ViL1),
+        Role::L1 => Arc::new(ViL1 { in_order: parameters.in_order }),
         Role::L2 => Arc::new(l2),
         Role::Home => Arc::new(Memory),
         _ => return None,

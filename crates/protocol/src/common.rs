@@ -53,6 +53,15 @@ pub fn landed<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str
     Ok(())
 }
 
+/// Counts an acknowledgement where writes may have gone over each other: bytes are in flight until the last has arrived.
+pub fn landed_in_order<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
+    work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no acknowledgement")?;
+    if work.line.acks == 0 {
+        work.line.in_flight = Mask::NONE;
+    }
+    Ok(())
+}
+
 /// Takes a write from above: its bytes are newer than those below.
 pub fn take_dirty<const N: usize>(work: &mut Work<'_, N>) {
     work.line.data.write(&work.msg.data);

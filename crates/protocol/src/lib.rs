@@ -38,7 +38,7 @@ pub mod wt_l2;
 pub use capabilities::{Capabilities, Labels, absent};
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node, Row};
-pub use orders::{WHOLE, concerns, is_order, whole_page};
+pub use orders::{WHOLE, concerns, flush_of, flushed_line, is_order, whole_page};
 pub use roster::Roster;
 pub use sharers::Sharers;
 pub use stamps::{FIRST, Stamp, Stamps};

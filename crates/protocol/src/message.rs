@@ -3,7 +3,7 @@
 //! All protocols share one set of message kinds, so that queues, networks and traces need not know which protocol
 //! runs. A message that the receiver's protocol has no event for is an error ([`Impossible`](crate::Impossible)).
 
-use crate::{Block, Stamps, WHOLE, is_order};
+use crate::{Block, Stamps, WHOLE, flushed_line, is_order};
 use mem::{LineAddr, Scope};
 use std::fmt;
 
@@ -191,6 +191,7 @@ impl<const N: usize> fmt::Display for Msg<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             WHOLE => write!(f, "{:?} all lines", self.kind)?,
+            order if flushed_line(order).is_some() => write!(f, "{:?} line {:#x} everywhere", self.kind, order.0 & !3)?,
             page if is_order(page) => write!(f, "{:?} the lines of page {:#x}", self.kind, page.0 - 1)?,
             line => write!(f, "{:?} {line}", self.kind)?,
         }

@@ -27,7 +27,17 @@ pub const fn whole_page(page: PhysAddr) -> LineAddr {
     LineAddr((page.0 / PAGE * PAGE) | 1)
 }
 
-/// Whether a message concerns many lines: all, or those of a page.
+/// Stands for one line that is to be written back and dropped everywhere: the line's address plus three.
+pub const fn flush_of(line: LineAddr) -> LineAddr {
+    LineAddr(line.0 | 3)
+}
+
+/// The line that a message wants written back and dropped everywhere, if it wants that of one line.
+pub const fn flushed_line(order: LineAddr) -> Option<LineAddr> {
+    if order.0 & 3 == 3 && order.0 != WHOLE.0 { Some(LineAddr(order.0 & !3)) } else { None }
+}
+
+/// Whether a message concerns many lines: all, or those of a page; or one line that is to be flushed.
 pub const fn is_order(line: LineAddr) -> bool {
     line.0 & 1 == 1
 }

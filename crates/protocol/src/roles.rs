@@ -50,6 +50,8 @@ pub struct Parameters {
     pub recalls: bool,
     /// Where second-level caches that do not keep each other coherent have atomic accesses performed.
     pub atomics: Atomics,
+    /// Whether first-level caches send to their second-level caches on ways that keep the order of messages.
+    pub in_order: bool,
     /// Whether second-level caches stand above a translator, which must hear of what they write and give up.
     pub claims: bool,
     /// How long a line may be read after a read and after a write, where lines are given out on leases of logical time.
@@ -91,6 +93,7 @@ impl Default for Parameters {
             peers: false,
             recalls: false,
             atomics: Atomics::Here,
+            in_order: false,
             claims: false,
             read_lease: Self::READ_LEASE,
             write_lease: Self::WRITE_LEASE,

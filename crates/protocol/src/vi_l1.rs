@@ -3,7 +3,8 @@
 //!
 //! `W` in a state's name: bytes written through have not been acknowledged. A load of a line that was evicted
 //! meanwhile waits for the acknowledgements. So does a second store to a byte in flight, because on an unordered
-//! network the old byte could arrive last. Stores to other bytes of the line go ahead. An atomic access is passed on
+//! network the old byte could arrive last; where each way down keeps the order of its messages, that store goes ahead, too.
+//! Stores to other bytes of the line always do. An atomic access is passed on
 //! once the line is neither held nor in flight here; a copy fetched since is dropped when its answer comes.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
@@ -28,7 +29,15 @@ protocol! {
 }
 
 /// The controller of table [`l1`].
-pub struct ViL1;
+pub struct ViL1 {
+    /// Whether the network below delivers the messages for a line in the order in which they were sent.
+    pub in_order: bool,
+}
+
+impl ViL1 {
+    pub const ANY_ORDER: Self = Self { in_order: false };
+    pub const IN_ORDER: Self = Self { in_order: true };
+}
 
 impl<const N: usize> Controller<N> for ViL1 {
     fn table(&self) -> &'static Table {
@@ -43,7 +52,7 @@ impl<const N: usize> Controller<N> for ViL1 {
         let event = match msg.kind {
             Kind::Load if msg.scope > Scope::Group => Event::LoadPast,
             Kind::Load => Event::Load,
-            Kind::Store if line.in_flight.and(msg.data.mask()).is_empty() => Event::Store,
+            Kind::Store if self.in_order || line.in_flight.and(msg.data.mask()).is_empty() => Event::Store,
             Kind::Store => Event::StoreOver,
             Kind::Evict => Event::Evict,
             Kind::Invalidate => Event::Invalidate,
@@ -87,6 +96,7 @@ impl<const N: usize> Controller<N> for ViL1 {
             Action::Hit => work.send(work.msg.from, Kind::Loaded, work.line.data),
             Action::Merge => work.line.data.write(&work.msg.data),
             Action::Through => common::write_through(work),
+            Action::Landed if self.in_order => return common::landed_in_order(work),
             Action::Landed => return common::landed(work),
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
@@ -94,5 +104,31 @@ impl<const N: usize> Controller<N> for ViL1 {
             Action::Told => common::told_above(work),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        catalogue::ALL,
+        check::{Limits, Network, check},
+    };
+
+    /// Stores to bytes in flight go ahead, and no old byte arrives last.
+    #[test]
+    fn stores_do_not_wait_for_each_other_on_a_network_that_keeps_their_order() {
+        for name in ["wb_nc", "wt_nc"] {
+            let protocol = ALL.iter().find(|protocol| protocol.name == name).unwrap();
+            let mut system = (protocol.systems[0].build)(2, 1);
+            for member in system.members.iter_mut().filter(|member| member.core.is_some()) {
+                member.controller = &ViL1::IN_ORDER;
+            }
+            let limits = Limits { values: 2, threads: 1, ..Limits::default() };
+            let ordered = check(system.clone(), Network::Ordered { depth: 2 }, limits);
+            assert!(ordered.holds(), "{name}: {}", ordered.counterexample.unwrap_or_default());
+            let unordered = check(system, Network::Unordered, limits);
+            assert!(!unordered.holds(), "{name}: on another network the old byte may arrive last");
+        }
     }
 }

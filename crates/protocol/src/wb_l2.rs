@@ -5,13 +5,16 @@
 //! write-back is acknowledged. If this cache is alone above its memory, atomic accesses are performed here once the
 //! whole line is held. If several such caches share a memory, atomic accesses are passed to the memory once the line
 //! is not held here: the controller first evicts the line (`Bring`).
+//!
+//! A cache that fetches what it writes (`fetches`) does as Multi2Sim's GPUs do, whose only protocol is NMOESI: there a store that misses sends a
+//! read request (`[umh 4.1, Table II]`). The writer is acknowledged at once; in `PA` the line is awaited and nobody waits for an answer.
 
 use crate::roles::Atomics;
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use wb::{Action, Event, State};
 
 protocol! {
- /// `Whole`: every byte is held, written or read. `Past`: atomic accesses are performed below.
+ /// `Whole`: every byte is held, written or read. `Past`: atomic accesses are performed below. `WriteMiss`: of a cache that fetches what it writes.
  wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked Bring Found Pass Shed HandUp)
  on(  Read            Write          Evict               Flush                Invalidate     Data             Landed                )
  I  { [F Ask Fetch]   [P Take Ack]   [I]                 [I Done]             [I Done]       x                x                     }
@@ -20,19 +23,21 @@ protocol! {
  D  { [D Reply]       [D Take Ack]   [W WriteBack Drop]  [DC Ask WriteBack]   x              x                x                     }
  F  { z               [PF Take Ack]  z                   z                    z              [V Fill Answer]  x                     }
  PF { z               [PF Take Ack]  z                   z                    z              [D Fill Answer]  x                     }
+ PA { [PF Ask]        [PA Take Ack]  z                   z                    z              [D Fill]         x                     }
  W  { z               z              z                   z                    z              x                [I]                   }
  PC { z               z              z                   z                    z              x                [I Drop DoneAsked]    }
  DC { [DC Reply]      z              z                   z                    z              x                [V Clean DoneAsked]   };
- on(  Modify     ModifyWhole     )
- I  { [I Bring]  x               }
- V  { x          [D Found Take]  }
- P  { [P Bring]  [P Found Take]  }
- D  { x          [D Found Take]  }
- F  { z          x               }
- PF { z          z               }
- W  { z          x               }
- PC { z          z               }
- DC { x          z               };
+ on(  Modify     ModifyWhole     WriteMiss            )
+ I  { [I Bring]  x               [PA Take Ack Fetch]  }
+ V  { x          [D Found Take]  x                    }
+ P  { [P Bring]  [P Found Take]  x                    }
+ D  { x          [D Found Take]  x                    }
+ F  { z          x               x                    }
+ PF { z          z               x                    }
+ PA { z          z               x                    }
+ W  { z          x               x                    }
+ PC { z          z               x                    }
+ DC { x          z               x                    };
  on(  ModifyPast     Modified         )
  I  { [I Pass]       [I HandUp]       }
  V  { [I Drop Pass]  [I Drop HandUp]  }
@@ -40,6 +45,7 @@ protocol! {
  D  { [D Bring]      [P Shed HandUp]  }
  F  { z              z                }
  PF { z              z                }
+ PA { z              z                }
  W  { z              z                }
  PC { z              z                }
  DC { z              z                }
@@ -48,13 +54,17 @@ protocol! {
 /// The controller of table [`wb`].
 pub struct WriteBackL2 {
     pub atomics: Atomics,
+    /// Whether a line that is written and not held is fetched.
+    pub fetches: bool,
 }
 
 impl WriteBackL2 {
     /// The only cache above its memory.
-    pub const ALONE: Self = Self { atomics: Atomics::Here };
+    pub const ALONE: Self = Self { atomics: Atomics::Here, fetches: false };
     /// One of several above one memory.
-    pub const SEVERAL: Self = Self { atomics: Atomics::Below };
+    pub const SEVERAL: Self = Self { atomics: Atomics::Below, fetches: false };
+    /// Alone, and it fetches what it writes.
+    pub const FETCHING: Self = Self { atomics: Atomics::Here, fetches: true };
 }
 
 impl<const N: usize> Controller<N> for WriteBackL2 {
@@ -65,6 +75,7 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
     fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read => Event::Read,
+            Kind::Write if self.fetches && line.state == State::I as u8 => Event::WriteMiss,
             Kind::Write => Event::Write,
             Kind::Evict => Event::Evict,
             Kind::Flush => Event::Flush,
@@ -85,7 +96,7 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
         let (held, asked) = match State::ALL[line.state as usize] {
             State::I | State::W => (line.is_empty() && !dirty, false),
             State::V => (whole && !dirty, false),
-            State::P => (line.is_partial(), false),
+            State::P | State::PA => (line.is_partial(), false),
             State::D => (whole && dirty, false),
             State::F => (line.is_empty() && !dirty, true),
             State::PF | State::PC => (line.is_partial(), true),

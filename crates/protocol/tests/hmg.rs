@@ -70,10 +70,10 @@ fn a_load_goes_as_far_as_its_scope_says() {
     let load = |scope| Msg { scope, ..msg(9, 1, Kind::Load, Block::EMPTY) };
     let place = Place::new(Node(1), Node(3));
     let l1_held = Line { data: Block::full([0, 0]), ..Line::new(l1::State::V as u8) };
-    let hit = sent(&ViL1, place, &mut l1_held.clone(), load(Scope::Group));
+    let hit = sent(&ViL1::ANY_ORDER, place, &mut l1_held.clone(), load(Scope::Group));
     assert_eq!(kinds(&hit), [(Kind::Loaded, Node(9))]);
     for (scope, expected) in [(Scope::Device, (Kind::Data, Node(1))), (Scope::System, (Kind::Read, Node(2)))] {
-        let read = sent(&ViL1, place, &mut l1_held.clone(), load(scope));
+        let read = sent(&ViL1::ANY_ORDER, place, &mut l1_held.clone(), load(scope));
         assert_eq!(kinds(&read), [(Kind::Read, Node(3))], "{scope:?}");
         let answer = sent(&L2, *AWAY, &mut held(hmg_l2::State::A), read[0]);
         assert_eq!(kinds(&answer), [expected], "{scope:?}");

@@ -53,6 +53,19 @@ fn whoever_gives_bytes_back_makes_the_others_give_the_block_up_or_they_read_old_
     assert!(is_violated(hasty, 1));
 }
 
+/// What an owner wrote before a release stays with it, marked as newer than the host's. Another that got the block from it may have written on top in
+/// the meantime: when the owner asks for the block to write, its own bytes have to be merged at the host's first.
+#[test]
+fn an_owner_that_asks_for_its_block_gives_its_older_bytes_up_or_keeps_them_over_newer_ones() {
+    let violated = |system: System| {
+        let check = Check::new(system, Network::Unordered, 7, 3);
+        (0..60).any(|seed| walk(&check, 400, seed).is_some())
+    };
+    let hasty = changed(nmoesi::kept_claims(2, 1), "hmd", "O", "GetXShared", "W_Inval Ask InvalOthers");
+    assert!(violated(hasty));
+    assert!(!violated(nmoesi::kept_claims(2, 1)));
+}
+
 fn larger() -> impl Iterator<Item = &'static Setup> {
     find("nmoesi").expect("it is there").larger.iter()
 }

@@ -12,6 +12,8 @@ pub(crate) fn find(name: &str) -> Option<(&'static str, &'static str)> {
         "compare.js" => (JS, include_str!("../assets/compare.js")),
         "dom.js" => (JS, include_str!("../assets/dom.js")),
         "experiments.js" => (JS, include_str!("../assets/experiments.js")),
+        "live.html" => ("text/html; charset=utf-8", include_str!("../assets/live.html")),
+        "live.js" => (JS, include_str!("../assets/live.js")),
         "machine.js" => (JS, include_str!("../assets/machine.js")),
         "run.js" => (JS, include_str!("../assets/run.js")),
         "runs.js" => (JS, include_str!("../assets/runs.js")),

@@ -4,6 +4,8 @@
 //! simulates or knows a machine: a run's statistics, its summary and its plan are files. [`server`] answers requests for JSON and for
 //! the page itself, whose files are part of the program; the page asks for nothing from elsewhere.
 //!
+//! [`live`] serves a page about a run that is under way (`cohesim run --live`).
+//!
 //! It is for one person on one computer. It listens on the loopback address only, refuses requests whose `Host` or `Origin` is
 //! not its own address, changes nothing, and shows only what lies in the folders it was started with.
 #![forbid(unsafe_code)]
@@ -11,9 +13,11 @@
 mod assets;
 mod elements;
 mod library;
+mod live;
 mod server;
 mod statistics;
 mod timeline;
 mod wires;
 
+pub use live::Live;
 pub use server::{Experiment, Recall, Server, View};

@@ -57,8 +57,6 @@ pub struct Server {
 }
 
 struct Shared {
-    /// What a request's `Host` may be.
-    hosts: [String; 2],
     library: Mutex<Library>,
     folders: Vec<String>,
     experiments: Vec<Experiment>,
@@ -84,12 +82,11 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", address.port()));
         let folders = view.folders.iter().map(|folder| folder.display().to_string()).collect();
         let mut library = Library::new(view.folders);
         library.refresh();
         let library = Mutex::new(library);
-        let shared = Shared { hosts, library, folders, experiments: view.experiments, recall: view.recall };
+        let shared = Shared { library, folders, experiments: view.experiments, recall: view.recall };
         Ok(Self { listener, address, shared: Arc::new(shared) })
     }
 
@@ -107,12 +104,12 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            axum::serve(listener, router(self.shared)).await
+            axum::serve(listener, guarded(router(self.shared), Hosts::of(self.address))).await
         })
     }
 }
 
-type Answer = Result<Response, (StatusCode, String)>;
+pub(crate) type Answer = Result<Response, (StatusCode, String)>;
 
 fn router(shared: Arc<Shared>) -> Router {
     let one = |of: fn(&Entry) -> io::Result<Value>| {
@@ -130,13 +127,37 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/files/{id}/{name}", get(file))
         .route("/", get(|| asset(Path(String::new()))))
         .route("/{name}", get(asset))
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared)
 }
 
+/// What a request's `Host` may be.
+#[derive(Clone)]
+pub(crate) struct Hosts([String; 2]);
+
+impl Hosts {
+    pub(crate) fn of(address: SocketAddr) -> Self {
+        Self(["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", address.port())))
+    }
+
+    fn are_named_by(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let known = host.is_some_and(|host| self.0.iter().any(|own| own == host));
+        let origin = headers.get(header::ORIGIN).is_none_or(|origin| {
+            let address = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            address.is_some_and(|address| self.0.iter().any(|own| own == address))
+        });
+        known && origin
+    }
+}
+
+/// Routes that answer their own page only.
+pub(crate) fn guarded(routes: Router, hosts: Hosts) -> Router {
+    routes.layer(middleware::from_fn_with_state(hosts, guard))
+}
+
 /// Refuses requests of other pages and by other names; says what the page may load.
-async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    if !shared.is_own(request.headers()) {
+async fn guard(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    if !hosts.are_named_by(request.headers()) {
         let why = "This server answers its own page only.\n";
         return with_status(StatusCode::FORBIDDEN, why.to_owned());
     }
@@ -151,16 +172,6 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
 }
 
 impl Shared {
-    fn is_own(&self, headers: &HeaderMap) -> bool {
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let known = host.is_some_and(|host| self.hosts.iter().any(|own| own == host));
-        let origin = headers.get(header::ORIGIN).is_none_or(|origin| {
-            let address = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
-            address.is_some_and(|address| self.hosts.iter().any(|own| own == address))
-        });
-        known && origin
-    }
-
     fn library(&self) -> std::sync::MutexGuard<'_, Library> {
         self.library.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -171,20 +182,20 @@ impl Shared {
     }
 }
 
-fn with_status(status: StatusCode, text: String) -> Response {
+pub(crate) fn with_status(status: StatusCode, text: String) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 
-fn bytes(kind: &'static str, content: impl Into<Body>) -> Response {
+pub(crate) fn bytes(kind: &'static str, content: impl Into<Body>) -> Response {
     let mut response = Response::new(content.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
-fn told(value: &impl Serialize) -> Answer {
+pub(crate) fn told(value: &impl Serialize) -> Answer {
     let text = serde_json::to_vec(value).map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
     Ok(bytes("application/json", text))
 }

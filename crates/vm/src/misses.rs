@@ -4,6 +4,7 @@ use crate::{PageSize, Shootdown, Translate, TranslationId};
 use engine::{Context, Lane, Level, Scope};
 use interconnect::Sender;
 use mem::{Asid, PhysAddr, VirtAddr};
+use rustc_hash::FxHashMap;
 
 /// A page that is being looked up below.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +42,16 @@ pub(crate) enum Search {
 /// The outstanding misses, up to a maximum number.
 pub(crate) struct Misses {
     slots: Vec<Option<Miss>>,
+    /// The slot of each page that is being looked up. Never iterated.
+    of_page: FxHashMap<(Asid, VirtAddr), usize>,
+    free: Vec<usize>,
     under_way: Level,
 }
 
 impl Misses {
     pub fn new(count: usize, scope: &Scope) -> Misses {
-        Misses { slots: vec![None; count], under_way: scope.level("misses_under_way") }
+        let under_way = scope.level("misses_under_way");
+        Misses { slots: vec![None; count], of_page: FxHashMap::default(), free: (0..count).rev().collect(), under_way }
     }
 
     /// Tells the report on a run that makes no progress that translations are awaited from `below`.
@@ -60,8 +65,7 @@ impl Misses {
     /// Whether the page of an address is being looked up, and under which number.
     pub fn find(&self, asid: Asid, address: VirtAddr) -> Search {
         let page = address.align_down(PageSize::Small.bytes());
-        let same = |miss: &Miss| miss.page == page && miss.asid == asid;
-        match self.slots.iter().position(|slot| slot.as_ref().is_some_and(same)) {
+        match self.of_page.get(&(asid, page)).copied() {
             Some(slot) if self.slots[slot].is_some_and(|miss| miss.void && miss.placed) => Search::Void,
             Some(slot) => Search::UnderWay(id(slot)),
             None => Search::Nothing,
@@ -70,8 +74,9 @@ impl Misses {
 
     /// Records a miss for the page of an address; returns the question to send below, or `None` if there is no room.
     pub fn open(&mut self, asid: Asid, address: VirtAddr, phys: Option<PhysAddr>, write: bool) -> Option<Translate> {
-        let free = self.slots.iter().position(Option::is_none)?;
+        let free = self.free.pop()?;
         let page = address.align_down(PageSize::Small.bytes());
+        self.of_page.insert((asid, page), free);
         self.slots[free] = Some(Miss { asid, page, write, placed: phys.is_some(), void: false });
         self.under_way.rise();
         let phys = phys.map(|phys| phys.align_down(PageSize::Small.bytes()));
@@ -101,7 +106,11 @@ impl Misses {
     /// All requests that waited have their answer.
     pub fn close(&mut self, id: TranslationId) {
         self.under_way.fall();
-        self.slots[id.0 as usize] = None;
+        let slot = id.0 as usize;
+        if let Some(miss) = self.slots[slot].take() {
+            self.of_page.remove(&(miss.asid, miss.page));
+            self.free.push(slot);
+        }
     }
 
     /// Marks a miss whose answer must not be cached, because its request uses a translation that is being shot down.

@@ -17,7 +17,8 @@ use crate::{
 };
 use engine::{Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Outlet, RoundRobin, Scope};
 use interconnect::{HEADER, Pending, Sender, Wire};
-use mem::{Access, Request};
+use mem::{Access, Asid, Request, VirtAddr};
+use rustc_hash::FxHashMap;
 use std::{
     cell::{RefCell, RefMut},
     collections::VecDeque,
@@ -35,6 +36,8 @@ pub struct MmuSpec {
     pub waiting: usize,
     /// How long the MMU is busy with a shootdown.
     pub shootdown: Cycles,
+    /// Whether it is counted how long translations stay.
+    pub lifetimes: bool,
 }
 
 /// A requester and its cache.
@@ -79,12 +82,26 @@ struct Port {
     merged: Counter,
     evictions: Counter,
     miss_cycles: Histogram,
+    /// Present if it is counted how long translations stay.
+    stays: Option<Stays>,
+}
+
+/// Since when each translation has been in the TLB, and how long those stayed that others evicted.
+struct Stays {
+    /// Never iterated.
+    since: FxHashMap<(Asid, VirtAddr), u64>,
+    resident: Histogram,
 }
 
 /// A lane of a port.
 struct Queue {
-    /// Requests whose page has been asked for; in an ordered lane, also those behind them.
+    /// In an ordered lane: requests whose page has been asked for, and those behind them.
     waiting: VecDeque<Waiting>,
+    /// In the other lane: requests that wait for a page, by the number of its translation. Those that need not wait any
+    /// more go to `waiting`.
+    of_page: Vec<VecDeque<Waiting>>,
+    /// How many requests wait.
+    held: usize,
     to: Sender<Request>,
     pending: Pending,
 }
@@ -114,7 +131,7 @@ impl Mmu {
     ) -> Mmu {
         let bell = scope.eventcount("work");
         below.from.ring(&bell);
-        let ports = ports.into_iter().map(|port| Port::open(port, spec.lookups, scope, &bell)).collect();
+        let ports = ports.into_iter().map(|port| Port::open(port, &spec, scope, &bell)).collect();
         Mmu {
             spec,
             ports,
@@ -228,7 +245,7 @@ impl Mmu {
                 return Ok(goes_on);
             }
             // An order without a page is about all requests before it.
-            if queue.waiting.is_empty() {
+            if queue.held == 0 {
                 port.from.try_recv(lane).into_iter().for_each(|order| queue.send(order, lane));
                 return Ok(true);
             }
@@ -237,8 +254,8 @@ impl Mmu {
         let forgetting = self.orders.cover(asid, virt);
         let known = known(&mut port.tlb, &front, || forgetting || self.roots.may_differ(asid, virt))?;
         drop(front);
-        let passes = known.is_some() && (queue.waiting.is_empty() || !has_order(lane));
-        if !passes && queue.waiting.len() >= self.spec.waiting {
+        let passes = known.is_some() && (queue.held == 0 || !has_order(lane));
+        if !passes && queue.held >= self.spec.waiting {
             return Ok(false);
         }
         let page = match known.map_or_else(|| self.misses.find(asid, virt), |_| Search::Known) {
@@ -267,7 +284,7 @@ impl Mmu {
             true => queue.send(request, lane),
             false => {
                 request.tlb_missed = page.is_some();
-                queue.waiting.push_back(Waiting { request, page, since: now });
+                queue.hold(lane, Waiting { request, page, since: now });
             }
         }
         Ok(true)
@@ -287,31 +304,40 @@ impl Mmu {
         for port in &self.ports {
             let port = &mut *port.borrow_mut();
             let mut remember = None;
+            // Whether a request need not wait any more.
+            let mut resolve = |waiting: &mut Waiting| {
+                match found.map(|found| (found, found.admits(&waiting.request))) {
+                    Some((found, Ok(()))) => {
+                        waiting.request.phys = Some(found.place(waiting.request.virt));
+                        remember = Some(found);
+                    }
+                    Some((_, Err(Mistranslation::ReadOnly { .. }))) if !miss.write => {
+                        writer = Some(waiting.request.phys);
+                        return Ok(false);
+                    }
+                    Some((_, Err(wrong))) if !may_differ => return Err(wrong),
+                    None if waiting.request.phys.is_none() => {
+                        again = Some(again.unwrap_or(false) || writes(&waiting.request));
+                        return Ok(false);
+                    }
+                    Some((_, Err(_))) | None => {}
+                }
+                waiting.page = None;
+                Ok(true)
+            };
             for queue in &mut port.lanes {
                 for waiting in queue.waiting.iter_mut().filter(|waiting| waiting.page == Some(answer.id)) {
-                    match found.map(|found| (found, found.admits(&waiting.request))) {
-                        Some((found, Ok(()))) => {
-                            waiting.request.phys = Some(found.place(waiting.request.virt));
-                            remember = Some(found);
-                        }
-                        Some((_, Err(Mistranslation::ReadOnly { .. }))) if !miss.write => {
-                            writer = Some(waiting.request.phys);
-                            continue;
-                        }
-                        Some((_, Err(wrong))) if !may_differ => return Err(wrong),
-                        None if waiting.request.phys.is_none() => {
-                            again = Some(again.unwrap_or(false) || writes(&waiting.request));
-                            continue;
-                        }
-                        Some((_, Err(_))) | None => {}
-                    }
-                    waiting.page = None;
+                    resolve(waiting)?;
+                }
+                let Some(of_page) = queue.of_page.get_mut(answer.id.0 as usize) else { continue };
+                for _ in 0..of_page.len() {
+                    let mut waiting = of_page.pop_front().expect("it has just been counted");
+                    let is_over = resolve(&mut waiting)?;
+                    if is_over { &mut queue.waiting } else { &mut *of_page }.push_back(waiting);
                 }
             }
-            if let Some(found) = remember.filter(|_| !miss.void)
-                && port.tlb.insert(miss.asid, found)
-            {
-                port.evictions.increment();
+            if let Some(found) = remember.filter(|_| !miss.void) {
+                port.remember(miss.asid, found, now);
             }
             port.release(now);
         }
@@ -342,18 +368,20 @@ impl Mmu {
 }
 
 impl Port {
-    fn open(port: MmuPort, lookups: usize, scope: &Scope, bell: &EventCount) -> Rc<RefCell<Port>> {
+    fn open(port: MmuPort, spec: &MmuSpec, scope: &Scope, bell: &EventCount) -> Rc<RefCell<Port>> {
         let scope = scope.scope(&port.name);
         port.from.ring(bell);
         let lanes = Lane::ALL.map(|lane| {
             let (pending, name) = (Pending::default(), ["loads", "replies", "in_order"][lane as usize]);
             let to = Sender::new(port.to.clone(), &pending, &scope.scope(name), bell);
-            Queue { waiting: VecDeque::new(), to, pending }
+            let of_page =
+                if has_order(lane) { Vec::new() } else { (0..spec.misses).map(|_| VecDeque::new()).collect() };
+            Queue { waiting: VecDeque::new(), of_page, held: 0, to, pending }
         });
         let from = port.from.clone();
         let port = Rc::new(RefCell::new(Port {
             tlb: Tlb::new(port.tlb),
-            lookups,
+            lookups: spec.lookups,
             is_busy: false,
             from: port.from,
             lanes,
@@ -365,6 +393,10 @@ impl Port {
             merged: scope.counter("merged"),
             evictions: scope.counter("evictions"),
             miss_cycles: scope.histogram("miss_cycles"),
+            stays: spec.lifetimes.then(|| {
+                let resident = scope.histogram("resident_cycles");
+                Stays { since: FxHashMap::default(), resident }
+            }),
         }));
         // Most requests hit: they are passed on while the requester's context runs, without waking the MMU.
         let of_port = Rc::downgrade(&port);
@@ -373,6 +405,22 @@ impl Port {
             None => Some(request),
         });
         port
+    }
+
+    /// Puts a translation in the TLB.
+    fn remember(&mut self, asid: Asid, found: Translation, now: u64) {
+        let gone = self.tlb.insert(asid, found);
+        if let Some((asid, gone)) = gone {
+            self.evictions.increment();
+            if let Some(stays) = &mut self.stays
+                && let Some(since) = stays.since.remove(&(asid, gone.page))
+            {
+                stays.resident.record(now - since);
+            }
+        }
+        if let Some(stays) = &mut self.stays {
+            stays.since.insert((asid, found.page), now);
+        }
     }
 
     /// Whether there is a look-up left in this cycle.
@@ -386,7 +434,7 @@ impl Port {
     /// Sends a request on if it hits and nothing delays it; otherwise returns it.
     fn pass(&mut self, lane: Lane, mut request: Request, now: u64) -> Option<Request> {
         let queue = &self.lanes[lane as usize];
-        let held_up = self.is_busy || !queue.pending.is_clear() || has_order(lane) && !queue.waiting.is_empty();
+        let held_up = self.is_busy || !queue.pending.is_clear() || has_order(lane) && queue.held > 0;
         if held_up || matches!(request.access, Access::Invalidate | Access::Flush) || !self.may_look_up(now) {
             return Some(request);
         }
@@ -402,18 +450,12 @@ impl Port {
     /// Sends on the requests that need not wait any more.
     fn release(&mut self, now: u64) {
         for lane in Lane::ALL {
-            let Queue { waiting, to, .. } = &mut self.lanes[lane as usize];
-            let mut next = 0;
-            while next < waiting.len() {
-                if waiting[next].page.is_none() {
-                    let Waiting { request, since, .. } = waiting.remove(next).expect("it is there");
-                    self.miss_cycles.record(now - since);
-                    send(to, request, lane);
-                } else if has_order(lane) {
-                    break;
-                } else {
-                    next += 1;
-                }
+            let Queue { waiting, held, to, .. } = &mut self.lanes[lane as usize];
+            while waiting.front().is_some_and(|first| first.page.is_none()) {
+                let Waiting { request, since, .. } = waiting.pop_front().expect("it is there");
+                *held -= 1;
+                self.miss_cycles.record(now - since);
+                send(to, request, lane);
             }
         }
     }
@@ -438,6 +480,14 @@ fn known(
 }
 
 impl Queue {
+    fn hold(&mut self, lane: Lane, waiting: Waiting) {
+        self.held += 1;
+        match waiting.page.filter(|_| !has_order(lane)) {
+            Some(page) => self.of_page[page.0 as usize].push_back(waiting),
+            None => self.waiting.push_back(waiting),
+        }
+    }
+
     fn send(&self, request: Request, lane: Lane) {
         send(&self.to, request, lane);
     }

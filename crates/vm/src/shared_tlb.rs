@@ -5,7 +5,7 @@
 //! served round-robin. Misses for one page are merged into one question below.
 
 use crate::{
-    FbtTables, PageSize, Tlb, TlbSpec, Translate, Translated, TranslationId,
+    FbtTables, PageSize, Tlb, TlbSpec, Translate, Translated,
     misses::{Misses, Search},
     shootdown::{Control, Orders},
 };
@@ -57,8 +57,8 @@ pub struct SharedTlb {
     looked_up: (u64, Vec<usize>),
     second: Option<Second>,
     misses: Misses,
-    /// Questions that wait for an answer from below, in order of arrival.
-    waiting: Vec<Waiting>,
+    /// By the number of the translation: questions that wait for it, in order of arrival.
+    waiting: Vec<Vec<Waiting>>,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
     orders: Orders,
@@ -79,7 +79,6 @@ struct Asker {
 }
 
 struct Waiting {
-    page: TranslationId,
     asker: usize,
     question: Translate,
     since: u64,
@@ -134,7 +133,7 @@ impl SharedTlb {
             looked_up: (u64::MAX, vec![0; spec.banks]),
             second,
             misses: Misses::new(spec.misses, scope),
-            waiting: Vec::new(),
+            waiting: (0..spec.misses).map(|_| Vec::new()).collect(),
             answers: below.from,
             below: Sender::new(below.to, &Pending::default(), &scope.scope("below"), &bell),
             orders: Orders::new(control, &bell, scope),
@@ -252,7 +251,9 @@ impl SharedTlb {
             }
         };
         self.looked_up.1[bank] += 1;
-        self.waiting.extend(page.map(|page| Waiting { page, asker: number, question, since: now }));
+        if let Some(page) = page {
+            self.waiting[page.0 as usize].push(Waiting { asker: number, question, since: now });
+        }
         self.askers[number].from.try_recv(Lane::Request);
         true
     }
@@ -263,10 +264,7 @@ impl SharedTlb {
         let found = answer.found.filter(|_| !miss.is_stale());
         let read_only = found.is_some_and(|found| !found.rights.write);
         let mut writer: Option<Option<PhysAddr>> = None;
-        self.waiting.retain(|waiting| {
-            if waiting.page != answer.id {
-                return true;
-            }
+        self.waiting[answer.id.0 as usize].retain(|waiting| {
             if waiting.question.write && read_only && !miss.write {
                 writer = Some(waiting.question.phys);
                 return true;
@@ -277,7 +275,7 @@ impl SharedTlb {
             false
         });
         if let Some(found) = found.filter(|_| !miss.void)
-            && self.tlb.insert(miss.asid, found)
+            && self.tlb.insert(miss.asid, found).is_some()
         {
             self.evictions.increment();
         }

@@ -77,8 +77,9 @@ impl Tlb {
         }
     }
 
-    /// Inserts a translation and replaces what was known about its page. Returns whether another entry was evicted.
-    pub fn insert(&mut self, asid: Asid, translation: Translation) -> bool {
+    /// Inserts a translation and replaces what was known about its page. Returns the entry that had to
+    /// make room.
+    pub fn insert(&mut self, asid: Asid, translation: Translation) -> Option<(Asid, Translation)> {
         self.forget(Shootdown::Page { asid, virt: translation.page });
         let Translation { page, size, .. } = translation;
         let gone = match &mut self.entries {
@@ -91,7 +92,7 @@ impl Tlb {
         let is_huge = |entry: &Translation| usize::from(entry.size == PageSize::Huge);
         self.huge += is_huge(&translation);
         self.huge -= gone.as_ref().map_or(0, |(_, entry)| is_huge(entry));
-        gone.is_some()
+        gone
     }
 
     /// Drops the entries that a shootdown affects; returns how many.

@@ -35,11 +35,30 @@ static void add_pair(Pairs *pairs, uint32_t a, uint32_t b)
 
 #define PAIRS_PER_NODE 4
 
-static void uniform(Pairs *pairs, size_t nodes, Random *random)
+static void uniform(Pairs *pairs, size_t nodes, unsigned per_node, Random *random)
 {
     for (size_t n = 0; n < nodes; n++)
-        for (int i = 0; i < PAIRS_PER_NODE; i++)
+        for (unsigned i = 0; i < per_node; i++)
             add_pair(pairs, (uint32_t)n, random_below(random, (uint32_t)nodes));
+}
+
+// How many pairs a node has in `uniform` or `uniform:EDGES`; 0 for another word.
+static unsigned pairs_of_uniform(const char *graph)
+{
+    static const char name[] = "uniform";
+    if (strncmp(graph, name, sizeof name - 1) != 0)
+        return 0;
+    const char *rest = graph + sizeof name - 1;
+    if (*rest == '\0')
+        return PAIRS_PER_NODE;
+    if (*rest != ':')
+        return 0;
+    char *end;
+    unsigned long edges = strtoul(rest + 1, &end, 10);
+    bool number = rest[1] >= '0' && rest[1] <= '9' && *end == '\0';
+    require(number && edges >= 2 && edges <= 256 && edges % 2 == 0,
+            "--graph %s: an even number of edges at a node from 2 to 256 is needed", graph);
+    return (unsigned)edges / 2;
 }
 
 // Where an edge lies in the matrix of all nodes: one of four quarters, one of its quarters, and so on.
@@ -183,7 +202,7 @@ static bool ends_with(const char *text, const char *end)
 static size_t read_file(const char *path, Pairs *pairs)
 {
     bool dimacs = ends_with(path, ".gr");
-    require(dimacs || ends_with(path, ".mtx"), "--graph %s: `uniform`, `rmat`, `road` or a file `*.gr` or `*.mtx` is needed",
+    require(dimacs || ends_with(path, ".mtx"), "--graph %s: `uniform`, `uniform:EDGES`, `rmat`, `road` or a file `*.gr` or `*.mtx` is needed",
             path);
     Text text = {.path = path, .file = fopen(path, "r")};
     require(text.file != NULL, "--graph %s: %s", path, strerror(errno));
@@ -242,8 +261,9 @@ Graph make_graph(const Options *options, uint64_t seed)
     Random random = seeded(seed);
     Pairs pairs = {0};
     bool made = true;
-    if (strcmp(options->graph, "uniform") == 0)
-        uniform(&pairs, nodes, &random);
+    unsigned per_node = pairs_of_uniform(options->graph);
+    if (per_node > 0)
+        uniform(&pairs, nodes, per_node, &random);
     else if (strcmp(options->graph, "rmat") == 0)
         rmat(&pairs, nodes, &random);
     else if (strcmp(options->graph, "road") == 0)

@@ -11,7 +11,8 @@ typedef struct {
 } Graph;
 
 // The graph that `--graph` asks for. Kinds, of about `--size` nodes, the same from the same seed:
-//   uniform  any two nodes are as likely to have an edge as any other two; 8 edges at a node on average
+//   uniform  any two nodes are as likely to have an edge as any other two; 8 edges at a node on average,
+//            or EDGES of them with `uniform:EDGES`
 //   rmat     few nodes have very many edges (Chakrabarti, Zhan, Faloutsos: R-MAT, 2004); 8 edges at a node on average
 //   road     a grid from which some streets are missing; up to 4 edges at a node
 // Any other word is the name of a file: of the 9th DIMACS challenge (`.gr`) or Matrix Market coordinates (`.mtx`).

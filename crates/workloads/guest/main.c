@@ -98,7 +98,7 @@ static void help(const Program *program)
         printf("  --chunk N         %s that a thread takes at a time (default %zu)\n", program->chunk_means, program->chunk);
     }
     if (program->graph)
-        printf("  --graph WHICH     `uniform`, `rmat`, `road`, or a file, *.gr of DIMACS or *.mtx of Matrix Market, which\n"
+        printf("  --graph WHICH     `uniform`, `uniform:EDGES`, `rmat`, `road`, or a file, *.gr of DIMACS or *.mtx of Matrix Market, which\n"
                "                    decides on the nodes (default %s)\n",
                program->graph);
     if (program->kernels)

@@ -1,4 +1,4 @@
-//! Programs for the CPU alone: OpenMP versions of six workloads, and litmus tests of the memory model.
+//! Programs for the CPU alone: OpenMP versions of six workloads, litmus tests of the memory model, and microbenchmarks.
 //!
 //! The OpenMP versions (`src/NAME/NAME_omp.c`) compute the same results from the same inputs as the workloads with a
 //! GPU, for comparisons with these and of speed-ups by number of threads (`[giles 3.3.1 and 3.4.2]`). They form one
@@ -18,6 +18,7 @@ pub struct CpuProgram {
 }
 
 static OPENMP: &[u8] = include_bytes!("../guest/openmp.elf");
+static PROBES: &[u8] = include_bytes!("../guest/probes.elf");
 static LITMUS: &[u8] = include_bytes!("../guest/litmus.elf");
 
 /// All programs for the CPU alone, in the order in which they are listed.
@@ -63,6 +64,12 @@ pub static CPU_PROGRAMS: &[CpuProgram] = &[
         about: "runs litmus tests of the memory model (-- all, or -- SB) and counts what comes out",
         source: include_str!("../guest/litmus/tests.h"),
         image: LITMUS,
+    },
+    CpuProgram {
+        name: "core-probes",
+        about: "microbenchmarks of a core and its caches: picoseconds of each step (see cohesim bench machine)",
+        source: include_str!("../guest/probes/cores.c"),
+        image: PROBES,
     },
 ];
 

@@ -23,6 +23,8 @@ pub struct Cpu {
     pub instructions: u64,
     /// `rdtsc` reads this plus the number of instructions executed. A caller that models time sets it.
     pub tsc_offset: u64,
+    /// What `rdtscp` says of the processor that executes it.
+    pub processor: u32,
     /// When the program last passed the begin and the end marker of its region of interest, as values of `rdtsc`. The
     /// markers are `nop`s with a displacement that does not occur by chance ([`MARKS`]).
     pub marks: [Option<u64>; 2],
@@ -57,6 +59,7 @@ impl Cpu {
             features: Features::default(),
             instructions: 0,
             tsc_offset: 0,
+            processor: 0,
             marks: [None; 2],
             stops_at_mark: false,
             trouble: Trouble::Wait,

@@ -63,6 +63,11 @@ pub trait Memory {
 
     fn store128(&mut self, address: u64, value: u128) -> Result<(), Stop>;
 
+    /// Writes the line of an address back to memory and drops it from all caches. Faults like a load of a byte.
+    fn flush_line(&mut self, address: u64) -> Result<(), Stop> {
+        self.load(address, Size::B1).map(drop)
+    }
+
     /// Checks that `bytes` bytes could be stored now, before the first of several stores that belong together.
     fn probe_write(&mut self, address: u64, bytes: u64) -> Result<(), Stop>;
 

@@ -38,7 +38,7 @@ impl Bank {
                 Err(_) => Err(Impossible::stalled_answer(self.table, self.state(msg.line), msg.kind)),
             };
         }
-        let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
+        let own_place = self.is_away(msg.line) && self.has_too_many_of_peers();
         // Only requests are limited: probes, and messages that return from above, must always get through.
         if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
             // It can be answered now only if no earlier message waits in its queue.

@@ -24,7 +24,8 @@ pub struct BankSpec {
     /// Maximum lines in the write-back queue. Protocols with `Drain` may exceed it, and then drain before they accept
     /// new requests.
     pub write_back_queue: usize,
-    /// Caches at the same level that are homes of lines. Lines with a peer as home never take the last way, MSHR or
-    /// place to wait, so that requests of peers get through even while requests to them are pending.
+    /// Caches at the same level that are homes of lines. Lines with a peer as home never take the last way, nor the
+    /// last quarter of MSHRs and of places to wait, so that requests of peers get through even while requests to them
+    /// are pending.
     pub peers: Vec<Node>,
 }

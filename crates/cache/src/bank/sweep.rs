@@ -47,7 +47,19 @@ impl Bank {
     /// Starts to give up every line that `which` selects; [`is_swept`](Bank::is_swept) says when that is done.
     pub fn empty(&mut self, which: impl Fn(LineAddr) -> bool) {
         let lines = self.array.tags().chain(self.aside.keys().copied());
-        self.leaving = lines.filter(|line| which(*line)).collect();
+        self.leaving.extend(lines.filter(|line| which(*line)));
+    }
+
+    /// Starts to give up one line, if it is here or on its way.
+    pub fn leave(&mut self, line: LineAddr) {
+        if self.state(line) != self.nothing.state {
+            self.leaving.insert(line);
+        }
+    }
+
+    /// Whether a line that was to be given up is still here.
+    pub fn is_leaving(&self, line: LineAddr) -> bool {
+        self.leaving.contains(&line)
     }
 
     /// Gives up one of the lines that are to go; returns whether one could. Lines with a transaction in flight wait

@@ -19,6 +19,13 @@ fn slot_of(line: LineAddr, row: Row) -> Slot {
     LineAddr(line.0 | bits)
 }
 
+/// How many of so many MSHRs, or places to wait, lines with a peer as home may take: all but a quarter, and all but one
+/// at least. One would be enough for requests of peers to get through, but they, and those for the own memory, would be
+/// served one after another while the others wait for peers.
+fn most_of_peers(all: usize) -> usize {
+    all - (all / 4).max(1)
+}
+
 impl Bank {
     /// The queue that a message waits in.
     pub(super) fn slot(&self, msg: &Msg<LINE>) -> Slot {
@@ -45,24 +52,22 @@ impl Bank {
             && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
     }
 
-    /// Retries a waiting message, or delivers the next one of a sweep. Returns how many look-ups that took.
-    pub fn work(&mut self) -> Result<u8, Box<Impossible>> {
+    /// Retries a waiting message, or delivers the next one of a sweep. Lanes that wait for one line together are
+    /// answered together, in one look-up: they were serialised when they came.
+    pub fn work(&mut self) -> Result<(), Box<Impossible>> {
         if let Some(line) = self.waiting.take_next().or_else(|| self.next_with_resources()) {
-            let Some(&(msg, lanes)) = self.waiting.first(line) else { return Ok(1) };
+            let Some(&(msg, _)) = self.waiting.first(line) else { return Ok(()) };
             match self.attempt(&msg)? {
-                Ok(()) => {
-                    self.unpark(line);
-                    return Ok(lanes);
-                }
+                Ok(()) => self.unpark(line),
                 Err(why) => self.register(line, why),
             }
-            return Ok(1);
+            return Ok(());
         }
-        let Some(msg) = self.sweep.front().copied() else { return Ok(1) };
+        let Some(msg) = self.sweep.front().copied() else { return Ok(()) };
         if self.offer(msg)? == Offer::Taken {
             self.sweep.pop_front();
         }
-        Ok(1)
+        Ok(())
     }
 
     /// The first queue whose message waits for an MSHR or a place in the write-back queue that is free now.
@@ -108,6 +113,11 @@ impl Bank {
     }
 
     pub(super) fn lacks_mshr(&self, line: LineAddr) -> bool {
-        self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
+        self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away >= most_of_peers(self.spec.mshrs)
+    }
+
+    /// Whether messages about lines with a peer as home have all the places they may take.
+    pub(super) fn has_too_many_of_peers(&self) -> bool {
+        self.waits_away >= most_of_peers(self.spec.waiting)
     }
 }

@@ -1,7 +1,7 @@
 //! Accesses that a first-level cache performs itself on a line it may write: in-order stores, locks and atomic
 //! accesses. A store of no bytes fetches the line.
 
-use super::{Cache, NOBODY};
+use super::{Cache, NOBODY, line_flush::Asker};
 use crate::{
     bank::{Meets, Offer},
     front,
@@ -39,6 +39,14 @@ impl Cache {
             return Ok(false);
         };
         let line = request.line();
+        if request.access == Access::FlushLine {
+            if !self.flush_line(line, Asker::Requester(port, request.id)) {
+                return Ok(false);
+            }
+            let Some(top) = &self.top else { return Ok(true) };
+            top.wires[port].1.try_recv(Lane::Coherence);
+            return Ok(true);
+        }
         let Some(bytes) = self.bank.writable(line) else { return self.bring(line) };
         if request.access == Access::Lock {
             self.bank.lock(line);

@@ -23,12 +23,18 @@ pub struct CacheSpec {
     /// Whether the cache shares wires with caches that send it requests. Its own requests must then not wait behind
     /// theirs, and travel on the lane of probes.
     pub lifts_requests: bool,
+    /// Whether flushes of single lines are carried out here, as memory is below; otherwise they are passed on.
+    pub flushes_lines: bool,
+    /// Whether memory below has to flush such a line after this cache, because others hold it beside this one.
+    pub flushes_below: bool,
     /// Whether every acquire of a requester has system scope: copies held here and below are invalidated.
     pub wide_acquires: bool,
     /// Whether lines are tagged with the address space and the virtual address.
     pub virtual_tags: bool,
     /// Whether reads that missed in the requester's TLB are counted by hit, miss and merged.
     pub counts_tlb_misses: bool,
+    /// Whether it is counted how long lines are used.
+    pub counts_lifetimes: bool,
     /// The memory that gives each line its timestamps, if it is not the node below.
     pub memories: Option<Interleave<Node>>,
 }

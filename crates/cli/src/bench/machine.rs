@@ -1,5 +1,6 @@
 //! `cohesim bench machine`: performance of a machine's parts, measured by microbenchmarks.
 
+use super::cores::of_cores;
 use crate::ui::Ui;
 use ::machine::{LinkProbe, Machine as Description, links, migration};
 use miette::{IntoDiagnostic, miette};
@@ -7,7 +8,7 @@ use serde::Serialize;
 use workloads::{Probe, probe};
 
 /// Measure a machine by microbenchmarks: latencies and bandwidths of each level, arithmetic, local memory and launches, beside
-/// what its file implies. Of a machine with a fabric: its wires, alone and shared, streams from memories near and far, and
+/// what its file implies; of a machine with a CPU, those of a core. Of a machine with a fabric: its wires, alone and shared, streams from memories near and far, and
 /// where pages can move by faults, what each part of that takes.
 #[derive(clap::Args)]
 pub struct Machine {
@@ -17,13 +18,17 @@ pub struct Machine {
     /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
+    /// Measure single instructions only, which takes seconds.
+    #[arg(long)]
+    single: bool,
 }
 
 #[derive(Serialize)]
 struct Row {
     what: &'static str,
     unit: &'static str,
-    implied: f64,
+    /// `None`: the parameters alone do not say.
+    implied: Option<f64>,
     measured: f64,
 }
 
@@ -32,14 +37,16 @@ impl Machine {
         let machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
         let probes = match machine.fabric {
             Some(_) => of_fabric(&machine)?,
-            None => probe(&machine).map_err(|error| miette!("{error}"))?,
+            None if machine.cpu.is_some() => of_cores(&machine, ui)?,
+            None => probe(&machine, self.single).map_err(|error| miette!("{error}"))?,
         };
-        ui.print(&format!("{:34} {:>10} {:>10}\n", machine.name, "implied", "measured"))?;
+        ui.print(&format!("{:36} {:>10} {:>10}\n", machine.name, "implied", "measured"))?;
         let mut rows = Vec::new();
         for probe in probes {
             let (what, unit, implied, measured) = (probe.what, probe.unit, probe.implied, probe.measured);
-            ui.print(&format!("{what:34} {implied:10.2} {measured:10.2} {unit}\n"))?;
-            rows.push(Row { what, unit, implied, measured });
+            let shown = if implied.is_nan() { "-".to_owned() } else { format!("{implied:.2}") };
+            ui.print(&format!("{what:36} {shown:>10} {measured:10.2} {unit}\n"))?;
+            rows.push(Row { what, unit, implied: Some(implied).filter(|value| !value.is_nan()), measured });
         }
         ui.report(&rows)
     }

@@ -1,6 +1,7 @@
 //! `cohesim bench`: measurements of cohesim itself.
 
-mod engine;
+mod cores;
+pub mod engine;
 mod gcn3;
 mod machine;
 mod sim;

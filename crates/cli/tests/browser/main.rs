@@ -1,5 +1,6 @@
 //! Pages in a real browser: the files that `--out` writes, and `cohesim view`.
 
+mod live;
 mod pages;
 mod reports;
 mod webdriver;

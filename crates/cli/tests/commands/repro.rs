@@ -8,6 +8,7 @@ fn experiments_are_listed() {
     let names: Vec<&str> = json.as_array().into_iter().flatten().filter_map(|row| row["name"].as_str()).collect();
     let of = |paper: &str| names.iter().filter_map(|name| name.strip_prefix(paper)).collect::<Vec<_>>();
     assert_eq!(of("giles-"), ["study1", "study2", "study3", "validation", "events"]);
+    assert_eq!(of("knightsim-"), ["engine", "parallel"]);
     assert_eq!(of("adsm-"), ["fig7", "fig8", "fig9", "fig10", "fig11", "fig12"]);
     let text = cohesim(&["list", "experiments"]).result();
     assert!(text.lines().count() == names.len() && text.contains("Table 2.1"), "{text}");

@@ -69,3 +69,31 @@ fn parts_are_listed_and_parameters_without_effect_are_told_apart() {
     let (shown, idle) = text.split_once("Without effect: ").expect("there are such");
     assert!(!shown.contains("[memory.dram]") && idle.contains("memory.dram.ranks"), "{text}");
 }
+
+#[test]
+fn every_memory_design_runs_the_same_program() {
+    let json = cohesim(&["compare", "vecadd", "--designs", "--json", "--", "--size", "tiny"]).json();
+    let runs = json["runs"].as_array().expect("there is a run for each design");
+    let of = |design: &str| runs.iter().find(|run| run["system"] == design).expect("the design was run");
+    assert_eq!(runs.len(), figures::designs::DESIGNS.len());
+    for run in runs {
+        assert!(run["error"].is_null(), "{run}");
+        assert!(run["summary"]["total_fs"].as_u64() > Some(0), "{run}");
+    }
+    assert!(of("memcpy")["moved"]["copy"].as_u64() > Some(0));
+    assert!(of("zero-copy")["moved"]["copy"].is_null());
+    assert!(of("managed-fault")["moved"]["fault"].as_u64() > Some(0));
+    assert!(of("memcpy")["summary"]["movement_calls"].as_u64() > Some(0));
+}
+
+#[test]
+fn designs_that_cannot_have_as_many_gpus_are_left_out_with_the_reason() {
+    let output = cohesim(&["compare", "vecadd", "--designs", "--set", "gpus=2", "--json", "--", "--size", "tiny"]);
+    let json = output.json();
+    let runs = json["runs"].as_array().expect("there are runs");
+    assert!(runs.iter().all(|run| run["system"] != "virtual-caches" && run["error"].is_null()), "{json}");
+    let said = cohesim(&["compare", "vecadd", "--designs", "--set", "gpus=0", "--", "--size", "tiny"]).error();
+    assert!(said.contains("gpus"), "{said}");
+    let said = cohesim(&["compare", "vecadd", "--designs", "--systems", "r9nano"]).error();
+    assert!(said.contains("--systems"), "{said}");
+}

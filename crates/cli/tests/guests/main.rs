@@ -2,6 +2,7 @@
 
 mod cpu_programs;
 mod dynamic;
+mod halcone;
 mod moves;
 mod programs;
 #[path = "../commands/support.rs"]

@@ -99,6 +99,40 @@ fn openmp_with_four_threads() {
     prints_the_same_inside("openmp_threads.c", &["-fopenmp", "-lm"]);
 }
 
+/// On machines with cores, coherent with a GPU and not: bound threads, atomic accesses and flushes of lines.
+#[test]
+fn threads_are_bound_to_cores_and_lose_nothing_when_they_flush_lines() {
+    prints_the_same_inside("flush_and_bind.c", &["-pthread"]);
+    let folder = Folder::new("flush-in-time");
+    let Some(program) = build("flush_and_bind.c", &folder, "static", &["-static", "-pthread"]) else { return };
+    for (system, cores) in [("apu-c-l3", "4"), ("apu-nc-mc", "4"), ("apu-c-l3", "1")] {
+        let set = format!("cpu.cores={cores}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+        let ran = ran(command.args(["run", &program, "--system", system, "--check", "--set", &set]));
+        assert_eq!(ran.code, Some(0), "{system}: {}", ran.out);
+        assert!(ran.out.contains("1600 stores, 1600 atomic accesses"), "{system}: {}", ran.out);
+    }
+}
+
+/// Each move finds the newest bytes where a core has to flush them out of the GPU's caches first.
+#[test]
+fn every_function_that_moves_bytes_is_right_where_cores_flush_buffers() {
+    let folder = Folder::new("moves-flushed");
+    let sdk = format!("-L{ROOT}/sdk");
+    let Some(program) = build("every_move.c", &folder, "static", &["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"])
+    else {
+        return;
+    };
+    for system in ["apu-nc-mc", "apu-nc-l3", "apu-c-mc"] {
+        for width in ["4 B", "8 B"] {
+            let set = format!("system.copy_width={width}");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+            let ran = ran(command.args(["run", &program, "--system", system, "--check", "--set", &set]));
+            assert!(ran.code == Some(0) && ran.out.contains("0 moves were wrong"), "{system}, {width}: {}", ran.out);
+        }
+    }
+}
+
 #[test]
 fn cpp_with_streams_and_exceptions() {
     prints_the_same_inside("streams_exceptions.cpp", &["-pthread"]);

@@ -216,11 +216,29 @@ fn graphs_of_every_kind_and_from_files_of_both_formats_will_do() {
     let matrix = file("path.mtx", pattern);
     let mount = folder.file("");
     for name in OF_GRAPHS {
-        for (graph, size) in [("uniform", "200"), ("rmat", "200"), ("road", "200"), (&*dimacs, "4"), (&*matrix, "5")] {
+        let sparse = ("uniform:2", "200");
+        for (graph, size) in
+            [("uniform", "200"), sparse, ("rmat", "200"), ("road", "200"), (&*dimacs, "4"), (&*matrix, "5")]
+        {
             let of = ["--mount", &mount, "--", "--size", "200", "--graph", graph];
             let Ran { code, out } = inside(name, &of);
             assert_eq!(code, Some(0), "{name} of {graph}: {out}");
             assert!(out.starts_with(&format!("{name} size {size}")) && out.contains(": right"), "{out}");
+        }
+    }
+}
+
+#[test]
+fn the_first_rounds_on_a_graph_are_right_by_themselves() {
+    for name in ["colouring-max", "colouring-maxmin", "independent-set"] {
+        for rounds in ["1", "2"] {
+            let of = ["--", "--size", "300", "--graph", "uniform:4", "--iterations", rounds];
+            let Ran { code, out } = inside(name, &of);
+            assert_eq!(
+                (code, out),
+                (Some(0), format!("{name} size 300: right (max error 0 ulp)\n")),
+                "{rounds} rounds"
+            );
         }
     }
 }
@@ -250,8 +268,9 @@ fn a_bad_file_of_a_graph_is_refused_with_the_line_and_what_would_be_right() {
             "short.mtx: it has 1 entries, but its head promises 2",
         ),
         ("graph.txt", Some("p sp 1 0\n"), "a file `*.gr` or `*.mtx` is needed"),
+        ("uniform:3", None, "an even number of edges at a node from 2 to 256 is needed"),
     ] {
-        let path = folder.file(name);
+        let path = if name.starts_with("uniform") { name.to_owned() } else { folder.file(name) };
         if let Some(text) = text {
             std::fs::write(&path, text).expect("the folder is there");
         }

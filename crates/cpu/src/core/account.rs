@@ -74,7 +74,7 @@ fn reason(thread: &Thread) -> Phase {
         Front::Idle(_) => Phase::Idle,
         Front::Missing => Phase::ReadStall,
         Front::Turn | Front::Lock => Phase::WriteStall,
-        Front::Drain if !thread.stores.is_empty() => Phase::WriteStall,
+        Front::Drain if !thread.stores.is_empty() || thread.flushing > 0 => Phase::WriteStall,
         _ => Phase::FetchStall,
     }
 }
@@ -96,6 +96,9 @@ pub struct Counts {
     pub blocked: Counter,
     pub stores: Counter,
     pub prefetches: Counter,
+    pub flushes: Counter,
+    pub data_prefetches: Counter,
+    pub wrong_path_lines: Counter,
     pub code_lines: Counter,
     /// How often fetch waited: for a drain, a lock, a missing line, the kernel.
     pub drains: Counter,
@@ -121,6 +124,9 @@ impl Counts {
             blocked: scope.counter("loads_blocked"),
             stores: scope.counter("stores"),
             prefetches: scope.counter("store_prefetches"),
+            flushes: scope.counter("flushes"),
+            data_prefetches: scope.counter("data_prefetches"),
+            wrong_path_lines: scope.counter("wrong_path_lines"),
             code_lines: scope.counter("code_lines"),
             drains: fetch.counter("drain"),
             locks: fetch.counter("lock"),

@@ -23,6 +23,7 @@ impl Pipeline {
                 match op.kind {
                     Kind::Load => (0..op.touches).for_each(|_| _ = thread.loads.pop()),
                     Kind::StoreData => thread.stores_committed += u64::from(op.touches),
+                    Kind::Flush => thread.flushes_committed += 1,
                     _ => {}
                 }
                 for (used, given_back) in thread.registers.iter_mut().zip(op.registers) {
@@ -39,18 +40,23 @@ impl Pipeline {
                 self.committed_now = true;
                 self.active = true;
             }
-            if thread.stores_sent < thread.stores_committed {
+            if thread.stores_sent < thread.stores_committed || thread.flushes_committed > 0 {
                 self.send_stores(t, now);
             }
         }
     }
 
-    /// Sends the committed stores.
+    /// Sends the committed stores and flushes, in program order.
     pub(super) fn send_stores(&mut self, t: usize, now: u64) {
         if self.is_locked_out(t) {
             return;
         }
-        while self.threads[t].stores_sent < self.threads[t].stores_committed && self.threads[t].send_from <= now {
+        loop {
+            self.send_flushes(t);
+            let thread = &self.threads[t];
+            if thread.stores_sent >= thread.stores_committed || thread.send_from > now {
+                return;
+            }
             self.send_store(t);
             self.active = true;
             if let Some(delay) = self.delay() {

@@ -80,7 +80,7 @@ impl Pipeline {
                 self.lock = Some((t, self.threads[t].stores.end()));
             }
             self.ask_for_code(t);
-            let goes_on = self.predict(t, last);
+            let goes_on = self.predict(t, last, now);
             let next_line = self.executed.next / LINE as u64;
             let same_line = *line.get_or_insert(self.executed.rip / LINE as u64) == next_line;
             if !goes_on || self.executed.taken || !same_line {
@@ -152,7 +152,7 @@ impl Pipeline {
         if let Some((virt, line)) = self.threads[t].locked.last().copied() {
             self.lock = Some((t, u64::MAX));
             self.active = true;
-            let line = Load { virt, line, mask: Mask::NONE };
+            let line = Load { virt, line, mask: Mask::NONE, rip: 0 };
             self.request(Lane::Coherence, For::Fetch.id(t), Access::Lock, line, Block::EMPTY);
             self.threads[t].front = Front::Lock;
         }
@@ -205,7 +205,7 @@ impl Pipeline {
         }
     }
 
-    fn need_code(&mut self, t: usize, line: Load) -> u64 {
+    pub(super) fn need_code(&mut self, t: usize, line: Load) -> u64 {
         let (number, asked) = self.threads[t].code.need(line.line.0);
         if asked {
             self.request_code(t, number, line);
@@ -226,7 +226,7 @@ impl Pipeline {
     }
 
     /// Whether fetch can continue behind the instruction. `last` is the number of its last micro-operation.
-    fn predict(&mut self, t: usize, last: u64) -> bool {
+    fn predict(&mut self, t: usize, last: u64, now: u64) -> bool {
         let Executed { ref outline, rip, next, taken, .. } = self.executed;
         let branch = outline.branch;
         if branch == Branch::No {
@@ -235,7 +235,8 @@ impl Pipeline {
         self.counts.branches.increment();
         let after = rip.wrapping_add(u64::from(outline.length));
         let thread = &mut self.threads[t];
-        let wrong = match self.predictor.predict(t, &Jump { branch, rip, after, next, taken }) {
+        let predicted = self.predictor.predict(t, &Jump { branch, rip, after, next, taken });
+        let wrong = match predicted {
             Prediction::Right => return true,
             Prediction::Misfetch => {
                 self.counts.misfetches.increment();
@@ -250,13 +251,16 @@ impl Pipeline {
         let first = thread.fetched - u64::from(thread.fetch_queue.back().map_or(1, |instruction| instruction.ops));
         let decides = (first..=last).find(|number| thread.op(*number).kind == Kind::Compute).unwrap_or(last);
         thread.front = Front::Branch(decides);
+        if predicted == Prediction::Direction {
+            self.leave_path(t, now);
+        }
         false
     }
 }
 
 /// The line of an address.
 pub(super) fn line(virt: VirtAddr, phys: PhysAddr) -> Load {
-    Load { virt: virt.align_down(LINE_BYTES), line: phys.align_down(LINE_BYTES), mask: Mask::first(LINE) }
+    Load { virt: virt.align_down(LINE_BYTES), line: phys.align_down(LINE_BYTES), mask: Mask::first(LINE), rip: 0 }
 }
 
 fn following(line: Load) -> Load {

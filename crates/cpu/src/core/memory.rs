@@ -6,12 +6,13 @@
 
 use super::{
     Pipeline,
-    op::{Load, Op, Store},
+    op::{Flush, Load, Op, Store},
     thread::{Front, Thread},
 };
 use engine::Lane;
 use interconnect::HEADER;
-use mem::{Access, Asid, Block, LINE, Mask, PhysAddr, Request, RequestId, Scope, VirtAddr};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Request, RequestId, Scope, VirtAddr};
+use smallvec::SmallVec;
 
 /// The purpose of a request. It is encoded in the request's number, so that the reply carries it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(super) enum For {
     Fetch,
     /// A line of code.
     Code(u64),
+    /// A line that is flushed.
+    Flush,
 }
 
 const THREAD: u32 = 8;
@@ -37,6 +40,7 @@ impl For {
             For::Prefetch => (2, 0),
             For::Fetch => (3, 0),
             For::Code(line) => (4, line),
+            For::Flush => (5, 0),
         };
         RequestId(number << (THREAD + 3) | (thread as u64) << 3 | kind)
     }
@@ -48,7 +52,8 @@ impl For {
             1 => For::Store,
             2 => For::Prefetch,
             3 => For::Fetch,
-            _ => For::Code(number),
+            4 => For::Code(number),
+            _ => For::Flush,
         };
         (what, (id.0 >> 3) as usize & ((1 << THREAD) - 1))
     }
@@ -101,6 +106,7 @@ impl Pipeline {
                 }
                 For::Store => self.performed(t, now),
                 For::Prefetch | For::Code(_) => {}
+                For::Flush => self.threads[t].flushing -= 1,
                 For::Fetch => self.threads[t].front = Front::From(now),
             }
         }
@@ -142,13 +148,31 @@ impl Pipeline {
         self.counts.forwards.add(touches.end - touches.start - u64::from(from_memory));
         thread.op_mut(number).outstanding = from_memory;
         if from_memory == 0 {
-            return self.wheel.put(now + 1, t, number);
+            return self.wheel.put(now + self.spec.forwarding.0, t, number);
+        }
+        if self.prefetcher.is_on() {
+            self.load_ahead(t, touches.clone());
         }
         for touch in touches {
             let thread = &self.threads[t];
             if let Source::Memory = thread.source(touch, older_stores) {
                 let load = *thread.loads.get(touch);
                 self.request(Lane::Request, For::Load(number).id(t), Access::Load, load, Block::zeros(load.mask));
+            }
+        }
+    }
+
+    /// Requests what is probably loaded after these loads.
+    fn load_ahead(&mut self, t: usize, touches: std::ops::Range<u64>) {
+        for touch in touches {
+            let Load { virt, line, mask, rip } = *self.threads[t].loads.get(touch);
+            let inside = Bytes(mask.iter().next().unwrap_or(0) as u64);
+            let mut lines = SmallVec::<[(VirtAddr, PhysAddr); 4]>::new();
+            self.prefetcher.load(rip, virt + inside, line + inside, |virt, line| lines.push((virt, line)));
+            for (virt, line) in lines {
+                self.counts.data_prefetches.increment();
+                let load = Load { virt, line, mask: Mask::first(1), rip: 0 };
+                self.request(Lane::Request, For::Prefetch.id(t), Access::Load, load, Block::zeros(load.mask));
             }
         }
     }
@@ -182,7 +206,7 @@ impl Pipeline {
     /// Requests a line for a later store.
     pub(super) fn ask_to_write(&mut self, t: usize, virt: VirtAddr, line: PhysAddr) {
         self.counts.prefetches.increment();
-        let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE });
+        let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE, rip: 0 });
         self.request(Lane::Request, id, Access::Store, line, Block::EMPTY);
     }
 
@@ -192,9 +216,25 @@ impl Pipeline {
         let Store { virt, line, data, .. } = *thread.stores.get(thread.stores_sent);
         thread.stores_sent += 1;
         self.stored_now = true;
-        let (id, line) = (For::Store.id(t), Load { virt, line, mask: Mask::NONE });
+        let (id, line) = (For::Store.id(t), Load { virt, line, mask: Mask::NONE, rip: 0 });
         self.counts.stores.increment();
         self.request(Lane::Coherence, id, Access::Store, line, data);
+    }
+
+    /// Sends the committed flushes whose older stores have been sent.
+    pub(super) fn send_flushes(&mut self, t: usize) {
+        while self.threads[t].flushes_committed > 0 {
+            let thread = &mut self.threads[t];
+            let next = thread.flushes.front().copied().filter(|flush| flush.older_stores <= thread.stores_sent);
+            let Some(Flush { virt, line, .. }) = next else { return };
+            thread.flushes.pop_front();
+            thread.flushes_committed -= 1;
+            thread.flushing += 1;
+            self.active = true;
+            self.counts.flushes.increment();
+            let (id, line) = (For::Flush.id(t), Load { virt, line, mask: Mask::NONE, rip: 0 });
+            self.request(Lane::Coherence, id, Access::FlushLine, line, Block::EMPTY);
+        }
     }
 
     /// Adds a store without a micro-operation: one of the kernel, or an empty one that only unlocks a line.

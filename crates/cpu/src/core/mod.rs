@@ -6,7 +6,7 @@
 //! (`dispatch.rs`), fetch (`fetch.rs`, `split.rs`). `memory.rs` models loads and stores, `account.rs` attributes each
 //! cycle to a cause.
 //!
-//! Left out: wrong paths (which would touch caches), limits on write-back, moves that are eliminated by renaming.
+//! Left out: execution of wrong paths, limits on write-back, moves that are eliminated by renaming.
 
 mod account;
 mod bits;
@@ -17,9 +17,11 @@ mod fetch;
 mod issue;
 mod memory;
 mod op;
+mod prefetch;
 mod split;
 mod thread;
 mod units;
+mod wrong_path;
 
 pub use memory::thread_of;
 
@@ -28,6 +30,7 @@ use account::{Account, Counts};
 use engine::{Context, EventCount, Inlet, Lane, Reason, Scope};
 use interconnect::{Pending, Sender, Wire};
 use mem::{Reply, Request};
+use prefetch::Prefetcher;
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng};
 use std::{cell::RefCell, rc::Rc};
 use thread::{Front, Shares, Thread};
@@ -58,6 +61,7 @@ struct Pipeline {
     units: Units,
     wheel: Wheel,
     predictor: Predictor,
+    prefetcher: Prefetcher,
     random: Option<Pcg64Mcg>,
     /// Requests without a reply.
     in_flight: usize,
@@ -118,9 +122,10 @@ impl Core {
             data,
             code,
             threads: (0..threads).map(|_| Thread::new(&spec, &shares, &units)).collect(),
-            wheel: Wheel::new(units.longest()),
+            wheel: Wheel::new(units.longest().max(spec.forwarding.0)),
             units,
             predictor: Predictor::new(&spec.predictor, threads),
+            prefetcher: Prefetcher::new(spec.prefetch),
             random: spec.jitter.map(|jitter| Pcg64Mcg::seed_from_u64(jitter.seed)),
             in_flight: 0,
             lock: None,
@@ -198,6 +203,9 @@ impl Pipeline {
         self.issue(now);
         self.dispatch(now);
         self.decode(now);
+        if self.spec.wrong_path {
+            self.follow_wrong_paths(now);
+        }
         self.fetch(rung, now, cx.time());
         self.account.cycle(&self.threads, self.committed_now || self.dispatched_now);
     }
@@ -219,6 +227,9 @@ impl Pipeline {
         for thread in &self.threads {
             if thread.stores_sent < thread.stores_committed && thread.send_from > now {
                 first = first.min(thread.send_from);
+            }
+            if let Some(path) = thread.wrong_path {
+                first = first.min(path.at);
             }
             match thread.front {
                 Front::From(cycle) | Front::System(cycle) if cycle > now => first = first.min(cycle),

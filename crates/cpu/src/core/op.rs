@@ -12,6 +12,8 @@ pub enum Kind {
     Load,
     StoreAddress,
     StoreData,
+    /// A line that is flushed when the micro-operation is committed.
+    Flush,
     Compute,
 }
 
@@ -88,6 +90,8 @@ pub struct Load {
     pub virt: VirtAddr,
     pub line: PhysAddr,
     pub mask: Mask,
+    /// The address of the load instruction, for prefetches.
+    pub rip: u64,
 }
 
 /// A line that is stored to.
@@ -104,6 +108,15 @@ pub struct Store {
     pub ready: bool,
     /// Whether the line has been requested ahead of the store.
     pub prefetched: bool,
+}
+
+/// A line to be flushed.
+#[derive(Clone, Copy, Debug)]
+pub struct Flush {
+    pub virt: VirtAddr,
+    pub line: PhysAddr,
+    /// Stores before this number are older, and sent first.
+    pub older_stores: u64,
 }
 
 /// A queue whose items keep their numbers.

@@ -2,7 +2,7 @@
 
 use super::{
     fetch::line,
-    op::{Kind, Load, MOST_OPS, Op, Store},
+    op::{Flush, Kind, Load, MOST_OPS, Op, Store},
     thread::{Instruction, Thread},
     units::{ADDRESS, NO_UNIT, Units},
 };
@@ -17,7 +17,11 @@ impl Thread {
         let outline = &*executed.outline;
         let older_stores = self.stores.end();
         let (mut loads, mut stores) = (Deal::new(self.loads.end()), Deal::new(older_stores));
-        if !executed.accesses.is_empty() {
+        let flushes = outline.micro_ops.iter().any(|op| op.work == Work::Flush);
+        if flushes {
+            let lines = executed.accesses.iter().map(|touch| line(touch.virt, touch.phys));
+            self.flushes.extend(lines.map(|of| Flush { virt: of.virt, line: of.line, older_stores }));
+        } else if !executed.accesses.is_empty() {
             loads.ops = outline.count(|work| work == Work::Load);
             stores.ops = outline.count(|work| work == Work::StoreData);
             self.take_touches(executed, &mut loads, &mut stores);
@@ -28,6 +32,7 @@ impl Thread {
                 Work::Load => (Kind::Load, ADDRESS),
                 Work::StoreAddress => (Kind::StoreAddress, ADDRESS),
                 Work::StoreData => (Kind::StoreData, NO_UNIT),
+                Work::Flush => (Kind::Flush, ADDRESS),
                 Work::Compute(class) => (Kind::Compute, units.pool(class)),
             };
             let mut made = Op { older_stores, ..Op::new(kind, pool, op.reads, op.writes) };
@@ -41,7 +46,7 @@ impl Thread {
                     made.takes = made.touches;
                 }
                 Kind::StoreData => (made.first_touch, made.touches) = stores.deal(),
-                Kind::Compute => {}
+                Kind::Flush | Kind::Compute => {}
             }
             self.push_op(made);
         }
@@ -100,7 +105,7 @@ impl Thread {
                 let own = self.loads.end() > loads.first;
                 match self.loads.last_mut() {
                     Some(last) if own && joins && last.line == line => last.mask = last.mask.or(touch.data.mask()),
-                    _ => self.loads.push(Load { virt, line, mask: touch.data.mask() }),
+                    _ => self.loads.push(Load { virt, line, mask: touch.data.mask(), rip: executed.rip }),
                 }
             }
         }

@@ -7,8 +7,9 @@
 use super::{
     bits::Bits,
     code::CodeLines,
-    op::{Kind, Load, MOST_OPS, NONE, Op, State, Store, Track},
+    op::{Flush, Kind, Load, MOST_OPS, NONE, Op, State, Store, Track},
     units::Units,
+    wrong_path::WrongPath,
 };
 use crate::{CoreSpec, spec::NAMED};
 use mem::{PhysAddr, VirtAddr};
@@ -96,6 +97,7 @@ pub struct Thread {
     pub committed: u64,
     pub fetch_queue: VecDeque<Instruction>,
     pub front: Front,
+    pub wrong_path: Option<WrongPath>,
     pub code: CodeLines,
     /// Lines locked by an atomic access that has not stored to them yet.
     pub locked: Vec<(VirtAddr, PhysAddr)>,
@@ -124,6 +126,11 @@ pub struct Thread {
     pub stores_sent: u64,
     /// The next store is not sent before this cycle.
     pub send_from: u64,
+    /// Lines to be flushed that have not been sent; how many of them have been committed; how many have been sent and
+    /// are not done.
+    pub flushes: VecDeque<Flush>,
+    pub flushes_committed: usize,
+    pub flushing: usize,
     /// Number of stores in flight, by a hash of their lines.
     filter: [u16; 64],
     /// Loads that wait until a store has been performed.
@@ -147,6 +154,7 @@ impl Thread {
             committed: 0,
             fetch_queue: VecDeque::new(),
             front: Front::From(0),
+            wrong_path: None,
             code: CodeLines::new(spec.line_buffers),
             locked: Vec::new(),
             ready: Bits::new(size),
@@ -166,6 +174,9 @@ impl Thread {
             stores_committed: 0,
             stores_sent: 0,
             send_from: 0,
+            flushes: VecDeque::new(),
+            flushes_committed: 0,
+            flushing: 0,
             filter: [0; 64],
             blocked: Vec::new(),
             held: Vec::new(),
@@ -199,7 +210,7 @@ impl Thread {
 
     /// Whether nothing of the thread is in flight.
     pub fn is_quiet(&self) -> bool {
-        self.committed == self.fetched && self.stores.is_empty()
+        self.committed == self.fetched && self.stores.is_empty() && self.flushes.is_empty() && self.flushing == 0
     }
 
     /// Makes the micro-operation being dispatched wait for its inputs, and registers it as the producer of its outputs.

@@ -5,7 +5,7 @@ mod flat;
 mod rig;
 mod store_queue;
 
-use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, Timing};
+use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Prefetch, PrefetchSpec, Registers, Timing};
 use engine::{Cycles, EventCount, Outcome, RunOptions, Scope};
 use flat::{BASE, Ended, FlatProgram, code, elf};
 use rand_pcg::{
@@ -230,8 +230,11 @@ fn any_core(random: &mut Pcg64Mcg) -> CoreSpec {
         address: Timing::new(up_to(3), up_to(4) as u64, 1),
         line_buffers: up_to(4),
         next_line: up_to(2) == 1,
+        prefetch: PrefetchSpec { kind: Prefetch::None, degree: 1 },
+        wrong_path: up_to(2) == 1,
         wait_for_addresses: up_to(2) == 1,
         store_prefetch: up_to(2) == 1,
+        forwarding: Cycles(up_to(3) as u64),
         jitter: (up_to(3) == 1).then_some(Jitter { seed, most: Cycles(9) }),
         units: spec.units,
     }

@@ -368,6 +368,17 @@ impl Registry {
         }
     }
 
+    /// Adds the levels that are above zero now.
+    pub(crate) fn levels(&self, names: &Names, levels: &mut Vec<(String, u64)>) {
+        for (name, stat) in &self.stats {
+            if let Stat::Level(level) = stat
+                && level.get() > 0
+            {
+                levels.push((names.path(*name), level.get()));
+            }
+        }
+    }
+
     /// A name that two statistics share, if there is one: an error in the model.
     pub(crate) fn duplicate(&self) -> Option<Name> {
         self.twice.borrow().first().copied()

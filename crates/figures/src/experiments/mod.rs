@@ -46,6 +46,7 @@ pub static ALL: &[Experiment] = &[
     vcache::performance::FIG9,
     vcache::performance::FIG10,
     vcache::performance::FIG11,
+    vcache::fig12::EXPERIMENT,
     vcache::area::EXPERIMENT,
     adsm::fig7::EXPERIMENT,
     adsm::fig8::EXPERIMENT,

@@ -52,6 +52,17 @@ fn plan(Options { size, native }: Options) -> Plan {
 
 fn rows(results: &Results, quick: bool) -> Vec<Row> {
     let mut rows = Vec::new();
+    for (at, (name, _)) in RODINIA.iter().enumerate() {
+        let one = job(at, 1, quick);
+        let ratio = results.get(&one).zip(results.native(&one));
+        rows.extend(ratio.map(|(simulated, native)| {
+            Row::new(
+                format!("{name}, one thread, simulated time over native"),
+                None,
+                simulated.region_fs as f64 * 1e-15 / native,
+            )
+        }));
+    }
     for (threads, paper) in THREADS {
         let mut differences = Vec::new();
         for (at, (name, _)) in RODINIA.iter().enumerate() {
@@ -64,8 +75,16 @@ fn rows(results: &Results, quick: bool) -> Vec<Row> {
             rows.extend(native.map(|speedup| row("native", speedup)));
             differences.extend(simulated.zip(native).map(|(simulated, native)| difference(simulated, native)));
         }
-        let mean = mean(&differences).filter(|_| differences.len() == RODINIA.len());
-        rows.extend(mean.map(|mean| Row::new(format!("mean difference, {threads} threads"), paper, mean)));
+        let all = mean(&differences).filter(|_| differences.len() == RODINIA.len());
+        // A busy computer says nothing about the simulation, so its difference stands beside no other.
+        let paper = Some(paper).filter(|_| results.was_quiet());
+        rows.extend(all.map(|mean| Row::new(format!("mean difference, {threads} threads"), paper, mean)));
+        let spreads: Vec<f64> =
+            (0..RODINIA.len()).filter_map(|at| results.native_spread(&job(at, threads, quick))).collect();
+        let spread = mean(&spreads).filter(|_| spreads.len() == RODINIA.len());
+        rows.extend(
+            spread.map(|spread| Row::new(format!("mean spread of repetitions, {threads} threads"), None, spread)),
+        );
     }
     rows
 }

@@ -71,6 +71,12 @@ pub struct Places {
     pub multigrid_sync: VirtAddr,
 }
 
+/// Whether a compute unit of GCN3 has vector registers for a work-group: 256 rows in each of four SIMDs, of which a wavefront
+/// gets blocks of 4 (GCN3 ISA manual, 3.6).
+fn has_registers(kernel: &Kernel, items: u32) -> bool {
+    items.div_ceil(64).div_ceil(4) * u32::from(kernel.vgprs).next_multiple_of(4).max(4) <= 256
+}
+
 /// A kernel with a grid and arguments.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
@@ -99,7 +105,8 @@ impl Dispatch {
         }
         let items: u32 = group.iter().product();
         let limit = kernel.max_group.unwrap_or(MAX_GROUP).min(MAX_GROUP);
-        if items > limit {
+        // What the metadata say is a promise to the compiler. The hardware runs what has registers.
+        if items > MAX_GROUP || items > limit && !has_registers(kernel, items) {
             return Err(DispatchError::GroupTooLarge { kernel: name(), items, limit });
         }
         if let Some(required) = kernel.required_group.filter(|required| *required != group) {
@@ -135,6 +142,17 @@ impl Dispatch {
         let kernel = Kernel { kernarg_size, ..kernel.clone() };
         let (lds_size, printf_buffer) = (kernel.lds_size, VirtAddr(0));
         Ok(Dispatch { kernel, grid, group, offset, dims, explicit, printf_buffer, lds_size })
+    }
+
+    /// What is unusual about the launch, for the user: its work-groups are larger than what the kernel was compiled for.
+    pub fn warning(&self) -> Option<String> {
+        let items: u32 = self.group.iter().product();
+        let limit = self.kernel.max_group.filter(|limit| items > *limit)?;
+        let name = &self.kernel.name;
+        Some(format!(
+            "kernel '{name}' was compiled for work-groups of at most {limit} work-items and is launched with {items}: a compute unit has \
+             registers for them, so it runs"
+        ))
     }
 
     /// Sets the result of `get_work_dim`; by default it is the highest dimension with more than one work-item.

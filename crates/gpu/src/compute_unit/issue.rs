@@ -114,16 +114,22 @@ impl Unit {
         let decode = spec.decode.0;
         let (after, busy) = match brief.category {
             Category::Vector => {
-                self.vector_free[wave.simd] = now + spec.vector.0;
-                (decode + spec.vector.0, Busy::Vector)
+                let cycles = spec.vector[brief.rate as usize].0;
+                self.vector_free[wave.simd] = now + cycles;
+                (decode + cycles, Busy::Vector)
             }
             Category::Branch => {
                 self.unit_free[Category::Branch as usize] = now + 1;
+                if spec.refetch {
+                    let line = wave.wavefront.pc & !(mem::LINE as u64 - 1);
+                    wave.code = (line, line);
+                }
                 (decode + spec.branch.0, Busy::Scalar)
             }
             Category::Local => {
                 let cycles = local_cycles(&workgroup.shared.lds.last, spec.local_banks);
                 self.counts.lds_conflict_cycles.add(cycles - 1);
+                let cycles = cycles.max(spec.local_interval.0);
                 self.unit_free[Category::Local as usize] = now + cycles;
                 (decode + spec.local.0 + cycles - 1, Busy::Local)
             }
@@ -191,6 +197,8 @@ fn local_cycles(access: &LdsAccess, banks: u32) -> u64 {
 /// served four others since.
 fn busiest_bank(access: &LdsAccess, first: usize, banks: u32) -> u64 {
     let words = u32::from(access.bytes).div_ceil(4).max(1);
+    // A word that several lanes read is read once; of atomic accesses, each lane changes the word that the one before has left.
+    let together = access.kind != LdsKind::Atomic;
     let of_power = banks.is_power_of_two().then(|| banks - 1);
     let (mut served, mut latest, mut busiest) = ([0_u8; 64], [[0; 4]; 64], 0);
     let mut serve = |address: u32| {
@@ -198,6 +206,7 @@ fn busiest_bank(access: &LdsAccess, first: usize, banks: u32) -> u64 {
             let bank = of_power.map_or_else(|| word % banks, |mask| word & mask) as usize % 64;
             let (count, latest) = (usize::from(served[bank]), &mut latest[bank]);
             let known = match count {
+                _ if !together => false,
                 0 => false,
                 1 => latest[0] == word,
                 _ => latest[..count.min(4)].contains(&word),
@@ -213,7 +222,7 @@ fn busiest_bank(access: &LdsAccess, first: usize, banks: u32) -> u64 {
     for lane in Mask(access.mask >> first & 0xffff_ffff).iter() {
         let address = access.addresses.0[first + lane];
         // Neighbours often read the same words, which lie in different banks if there are four.
-        if banks >= 4 && before.replace(address) == Some(address) {
+        if together && banks >= 4 && before.replace(address) == Some(address) {
             continue;
         }
         serve(address);
@@ -244,6 +253,13 @@ mod tests {
     #[test]
     fn a_word_that_all_read_is_read_once_for_each_half() {
         assert_eq!(local_cycles(&access(|_| 64), 32), 2);
+    }
+
+    #[test]
+    fn atomic_accesses_to_one_word_are_performed_one_after_the_other() {
+        let atomic = |addresses: fn(u32) -> u32| LdsAccess { kind: LdsKind::Atomic, ..access(addresses) };
+        assert_eq!(local_cycles(&atomic(|_| 64), 32), 64);
+        assert_eq!(local_cycles(&atomic(|lane| 4 * lane), 32), 2);
     }
 
     #[test]

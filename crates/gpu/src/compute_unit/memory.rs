@@ -134,6 +134,10 @@ impl Unit {
                         self.counts.lines.add(request.lanes.into());
                         self.lanes_sent_at = now + u64::from(request.lanes);
                         self.sent = true;
+                        // The next access is split while the last request of this one is sent.
+                        if self.transactions.is_empty() && self.coalescing.front().is_some_and(|(at, _)| *at <= now) {
+                            self.coalesce(now)?;
+                        }
                     }
                     Err(_) => self.refused = true,
                 }

@@ -17,7 +17,7 @@ mod slots;
 mod wave;
 
 use crate::{
-    category::{Briefs, Category},
+    category::{Briefs, Category, Rate},
     gather::Part,
     kernel::Kernel,
     map::AddressMap,
@@ -45,14 +45,18 @@ pub struct ComputeUnitSpec {
     pub lds: u64,
     /// From the issue of an instruction until its unit starts to execute it.
     pub decode: Cycles,
-    /// How long a vector instruction occupies its SIMD.
-    pub vector: Cycles,
+    /// How long a vector instruction occupies its SIMD, by its [`Rate`](crate::category::Rate).
+    pub vector: [Cycles; Rate::COUNT],
     /// Latency of scalar instructions, branches and accesses to the local data share; each unit accepts one per cycle.
     pub scalar: Cycles,
     pub branch: Cycles,
     pub local: Cycles,
     /// Number of banks of the local data share, each of one word per cycle.
     pub local_banks: u32,
+    /// For how long an access occupies the local data share at least.
+    pub local_interval: Cycles,
+    /// Whether each branch, taken or not, empties the wavefront's instruction buffer.
+    pub refetch: bool,
     /// From a vector access to its requests for lines; after that the wavefront continues.
     pub coalesce: Cycles,
     pub coalescer: Coalescer,

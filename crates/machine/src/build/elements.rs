@@ -289,10 +289,9 @@ impl<'a> Builder<'a> {
         let arrivals = arrivals.collect();
         let above: Vec<EdgeId> =
             self.plan.edges_of(id, Freight::Messages).filter(|edge| self.plan.edge(*edge).lower == id).collect();
-        let dealt_to = above.into_iter().map(|edge| {
-            let cache = self.plan.element(self.plan.edge(edge).upper);
+        let dealt_to = above.into_iter().flat_map(|edge| {
             let way = self.wires.deals.remove(&edge).expect("both ends of every edge are in place");
-            (cache.node.expect("a cache has a number"), way)
+            self.routes.beyond(id, edge).iter().map(move |node| (*node, way.clone()))
         });
         let dealt_to = dealt_to.collect();
         scope.serve("deal", |cx| deal(arrivals, dealt_to, cx));

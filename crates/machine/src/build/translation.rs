@@ -97,9 +97,13 @@ impl Builder<'_> {
     pub(super) fn fbt(&mut self, id: Id, plan: &FbtPlan, scope: &Scope) {
         let below = self.edge(id, Freight::Translations);
         let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
-        let tables = self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone();
+        let tables = match plan.writes_through {
+            true => FbtTables::new(plan.spec.table),
+            false => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),
+        };
         let me = self.plan.element(id).node.expect("a forward-backward table has a number");
-        let place = FbtPlace { me, banks: plan.banks.clone(), first_level: plan.first_level.clone(), line: plan.line };
+        let FbtPlan { banks, first_level, line, writes_through, .. } = plan.clone();
+        let place = FbtPlace { me, banks, first_level, line, writes_through };
         let (side, control) = (self.side(id), self.control(id));
         let fbt = Fbt::new(tables, place, side, below, (control, &self.translators.roots), scope);
         scope.serve("control", |cx| fbt.run(cx));

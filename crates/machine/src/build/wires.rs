@@ -3,11 +3,11 @@
 
 use crate::{
     build::translation::{TranslationEnds, translation_link},
-    plan::{EdgeId, Element, Freight, Id, Plan, Wire as WirePlan},
+    plan::{EdgeId, Element, Freight, Id, Plan, Way, Wire as WirePlan},
     program::{FromChannel, ToChannel},
     stress::{self, ConductorEnd, TesterEnd},
 };
-use engine::{Inlet, LinkReceiver, LinkSender, Model, Outlet, Partition, PortSpec, Scope};
+use engine::{Inlet, LinkReceiver, LinkSender, Model, Outlet, Partition, Scope};
 use gpu::{DispatcherEnd, UnitEnd, doorbell};
 use interconnect::{Packet, Wire};
 use mem::{Reply, Request};
@@ -108,8 +108,7 @@ impl Wires {
                 }
                 WirePlan::Ports { there, back } if upper.part == part => {
                     let (from, to) = (scopes.of(upper), scopes.of(lower));
-                    let there = (there.name.as_str(), there.spec);
-                    wires.ports(id, edge, (&from, &to), (there, (back.name.as_str(), back.spec)));
+                    wires.ports(id, edge, (&from, &to), (there, back));
                 }
                 WirePlan::Shared(spec) if upper.part == part => {
                     let scope = scopes.of(upper);
@@ -149,7 +148,7 @@ impl Wires {
         }
     }
 
-    fn ports(&mut self, id: EdgeId, edge: &crate::plan::Edge, scopes: (&Scope, &Scope), ways: (Named<'_>, Named<'_>)) {
+    fn ports(&mut self, id: EdgeId, edge: &crate::plan::Edge, scopes: (&Scope, &Scope), ways: (&Way, &Way)) {
         match edge.freight {
             Freight::Messages | Freight::Flushes => {
                 let (upper, lower) = pair(scopes, ways);
@@ -180,16 +179,18 @@ impl Wires {
     }
 }
 
-/// One direction of a port, with the sender's name for it.
-type Named<'a> = (&'a str, PortSpec);
-
 fn pair<Down: 'static, Up: 'static>(
     (upper, lower): (&Scope, &Scope),
-    ((there, out), (back, returns)): (Named<'_>, Named<'_>),
+    (there, back): (&Way, &Way),
 ) -> (Wire<Up, Down>, Wire<Down, Up>) {
-    let (down, from_above) = upper.port(there, out, lower);
-    let (up, from_below) = lower.port(back, returns, upper);
+    let (down, from_above) = one_way(upper, there, lower);
+    let (up, from_below) = one_way(lower, back, upper);
     (Wire { from: from_below, to: down }, Wire { from: from_above, to: up })
+}
+
+fn one_way<T: 'static>(from: &Scope, way: &Way, to: &Scope) -> (Outlet<T>, Inlet<T>) {
+    let (outlet, inlet) = from.port(way.name.as_str(), way.spec, to);
+    (way.head.map_or(outlet.clone(), |head| outlet.cut_through(head)), inlet)
 }
 
 /// The scopes of a partition.

@@ -160,7 +160,7 @@ impl Lowering<'_> {
         let (own, place) = (Path::to("cpu").and_one("core", core), (clocks.cpu, PART));
         let mmu = cpu.core_mmu.map(|of| {
             let pages = self.pages(of.pages);
-            let walkers = WalkersPlan { walkers: of.walkers, pages, tlb: None, second_level: None, iommu: false };
+            let walkers = WalkersPlan { walkers: of.walkers, pages, tlb: of.second, second_level: None, iommu: false };
             let node = Some(self.numbers.walkers(core));
             let walkers = self.plan.add(own.clone().and("walkers"), place, node, What::Walkers(walkers));
             let mmu = MmuPlan { tlb: of.tlb, spec: of.mmu, guards: Vec::new(), at_kernel: true };
@@ -265,8 +265,13 @@ impl Lowering<'_> {
         let homes = cpu.channels.deal(|channel| self.numbers.memory(channel));
         let above = Roster::row(self.numbers.core_l2(0), Sharers::MOST);
         let bank = spec_of(&cpu.l3, of_cpu(Role::LastLevel), me, homes, above);
-        let spec =
-            cache::CacheSpec { lifts_requests: true, ..cache_spec(bank, cpu.l3.ports, orders_of_cpu(Role::LastLevel)) };
+        let plain = cache_spec(bank, cpu.l3.ports, orders_of_cpu(Role::LastLevel));
+        let spec = cache::CacheSpec {
+            lifts_requests: true,
+            flushes_lines: true,
+            flushes_below: cpu.join == Join::Memory && !self.meets_another_protocol(),
+            ..plain
+        };
         let plan =
             CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory), speaks_to: None };
         let path = Path::to("cpu").and_one("l3_", slice);

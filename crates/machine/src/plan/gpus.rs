@@ -26,6 +26,7 @@ use protocol::{
     Node, Roster, Sharers,
     roles::{Role, Sees},
 };
+use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec};
 
 /// HMG distributes the homes of lines over GPUs by page.
 const HOME: Stride = Stride::of(4096);
@@ -43,6 +44,8 @@ pub(super) struct Array {
     /// Compute units, or testers.
     pub agents: Vec<Id>,
     vectors: Vec<Id>,
+    /// The table below each vector cache and the TLB below that, if these caches alone have virtual tags.
+    names: Vec<(Id, Id)>,
     pub mmus: Vec<Id>,
     /// The scalar cache and the instruction cache; testers have none.
     shared: Option<(Id, Id)>,
@@ -90,15 +93,25 @@ impl Lowering<'_> {
         let machine = self.machine;
         let place = (self.gpu_clock, self.array_part(gpu, array));
         let own = Path::to_one("gpu", gpu).and_one("array", array);
-        let mut built =
-            Array { junction: Id(usize::MAX), agents: Vec::new(), vectors: Vec::new(), mmus: Vec::new(), shared: None };
+        let mut built = Array {
+            junction: Id(usize::MAX),
+            agents: Vec::new(),
+            vectors: Vec::new(),
+            names: Vec::new(),
+            mmus: Vec::new(),
+            shared: None,
+        };
         let unit = |number| array * machine.units_per_array + number;
         for number in 0..machine.units_per_array {
             let path = own.clone().and_one("cu", number);
             let l1v =
                 self.first_level(gpu, path.clone().and("l1v"), place, self.numbers.l1v(gpu, unit(number)), "gpu.l1v");
             built.vectors.push(l1v);
+            if let (Some(table), Some(mmu)) = (machine.names, machine.gpu_mmu) {
+                built.names.push(self.names((gpu, unit(number)), path.clone(), place, (table, &mmu)));
+            }
             if let Some(GpuMmu { tlb, mmu: spec, .. }) = machine.gpu_mmu {
+                let spec = MmuSpec { lifetimes: machine.lifetimes, ..spec };
                 let mmu = MmuPlan { tlb, spec, guards: Vec::new(), at_kernel: false };
                 built.mmus.push(self.plan.add(path.clone().and("mmu"), place, None, What::Mmu(mmu)));
             }
@@ -150,8 +163,9 @@ impl Lowering<'_> {
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
             wide_acquires: machine.forgetting_acquires,
-            virtual_tags: machine.fbt.is_some(),
+            virtual_tags: machine.fbt.is_some() || machine.names.is_some() && section == "gpu.l1v",
             counts_tlb_misses: machine.has_lone_iommu(),
+            counts_lifetimes: machine.lifetimes,
             memories: self.memories_by_time(),
             // The L2 of another GPU holds what that GPU's memory would: lines there are never stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
@@ -211,6 +225,11 @@ impl Lowering<'_> {
             machine.zones.iter().map(|zone| self.below_of_bank(Some(zone).filter(asks).unwrap_or(own), gpu, bank));
         let below = Interleave::of_zones(below.collect());
         let above = match peers {
+            // Code does not change while a kernel runs, and is forgotten before the next: NMOESI's directories leave instruction caches out, which come
+            // after all others of a GPU. Multi2Sim has none ([umh 2]).
+            false if machine.levels.is_some() => {
+                Roster::row(numbers.l1v(gpu, 0), machine.compute_units() + machine.arrays)
+            }
             false => Roster::row(numbers.l1v(gpu, 0), Sharers::MOST),
             true => Roster::row(numbers.l2(0, 0), gpus * machine.banks.count),
         };
@@ -222,6 +241,7 @@ impl Lowering<'_> {
             memories: self.memories_by_time(),
             virtual_tags: machine.fbt.is_some(),
             counts_tlb_misses: machine.has_lone_iommu(),
+            counts_lifetimes: machine.lifetimes,
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
         // The network of a CPU leads to more nodes than the bank may send to.
@@ -286,8 +306,54 @@ impl Lowering<'_> {
         if let (Some(translators), Some(mmu)) = (translators, machine.gpu_mmu) {
             self.connect_mmus(number, gpu, translators, &mmu);
         }
-        for array in &gpu.arrays {
-            self.connect_array(array);
+        for (array, of) in gpu.arrays.iter().enumerate() {
+            self.connect_array(of);
+            if let (Some((iommu, _)), Some(mmu)) = (translators, machine.gpu_mmu) {
+                self.connect_names(&format!("gpu{number}_array{array}"), of, iommu, &mmu);
+            }
+        }
+    }
+
+    /// The table below the vector cache of a compute unit, which detects synonyms, and the TLB below that.
+    fn names(
+        &mut self,
+        (gpu, unit): (usize, usize),
+        path: Path,
+        place: (usize, usize),
+        (table, mmu): (TlbSpec, &GpuMmu),
+    ) -> (Id, Id) {
+        let l1v = self.numbers.l1v(gpu, unit);
+        let plan = FbtPlan {
+            spec: FbtSpec { table, second_level: false, latency: Cycles(0) },
+            banks: Interleave::One(l1v),
+            first_level: vec![l1v],
+            line: self.machine.l1v.shape.line(),
+            writes_through: true,
+        };
+        let node = Some(self.numbers.names(gpu, unit));
+        let names = self.plan.add(path.clone().and("names"), place, node, What::Fbt(plan));
+        let MmuSpec { lookups, misses, shootdown, .. } = mmu.mmu;
+        let spec = SharedTlbSpec { tlb: mmu.tlb, lookups: Some(lookups), banks: 1, misses, shootdown };
+        (names, self.plan.add(path.and("names_tlb"), place, None, What::SharedTlb(spec)))
+    }
+
+    /// Connects vector caches that alone are virtual to the tables below them, those to the junction and to TLBs, and
+    /// these to the IOMMU.
+    fn connect_names(&mut self, name: &str, of: &Array, iommu: Id, mmu: &GpuMmu) {
+        let way = PortSpec { capacity: mmu.mmu.waiting, latency: Cycles(0), bytes_per_cycle: None };
+        for (number, (cache, (names, tlb))) in of.vectors.iter().zip(&of.names).enumerate() {
+            self.plan.connect(
+                "to_names",
+                *cache,
+                *names,
+                ports(("to_names", way), ("answers", way)),
+                Freight::Messages,
+            );
+            self.plan.connect("arrivals", *names, of.junction, Wire::Shared(way), Freight::Messages);
+            let wire = ports(("translate", way), ("translated", way));
+            self.plan.connect("translate", *names, *tlb, wire, Freight::Translations);
+            let wire = Wire::Link(mmu.iommu.wire);
+            self.plan.connect(format!("{name}_cu{number}_names"), *tlb, iommu, wire, Freight::Translations);
         }
     }
 
@@ -311,6 +377,7 @@ impl Lowering<'_> {
             banks: machine.banks.deal(|bank| numbers.l2(number, bank)),
             first_level: first_level.collect(),
             line: machine.l2.shape.line(),
+            writes_through: false,
         };
         let (path, node) = (Path::to_one("gpu", number).and("fbt"), Some(numbers.fbt(number)));
         let own = self.plan.add(path, (self.gpu_clock, 0), node, What::Fbt(plan));
@@ -370,8 +437,10 @@ impl Lowering<'_> {
             let mmu = array.mmus.get(number).copied();
             let vector = array.vectors[number];
             let edge = self.ask(*agent, "to_l1v", vector, "gpu.l1v");
-            self.guard(mmu, edge, "vector");
-            self.share(vector, array.junction, "gpu.l1v");
+            if self.machine.names.is_none() {
+                self.guard(mmu, edge, "vector");
+                self.share(vector, array.junction, "gpu.l1v");
+            }
             if let Some((scalars, code)) = array.shared {
                 let edge = self.ask(*agent, "to_l1s", scalars, "gpu.l1s");
                 self.guard(mmu, edge, "scalar");

@@ -341,7 +341,8 @@ impl Lowering<'_> {
             roles::Forget::Everything => gpu::Forget::Everything,
             roles::Forget::Shared => gpu::Forget::Shared,
         };
-        let flushes = if gpus == 1 { 0 } else { of_protocol.flushes };
+        let after = self.machine.dispatcher.write_back == gpu::WriteBack::After;
+        let flushes = if gpus == 1 { u8::from(after) } else { of_protocol.flushes };
         Boundary { stale_copies, others_wrote, flushes, keeps: !protocol.parameters.releases_home }
     }
 
@@ -350,9 +351,10 @@ impl Lowering<'_> {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
             boundary: self.boundary(),
-            flush_late: self.copies() == Some(Synchronisation::Dynamic),
+            flush_late: self.copies() == Some(Synchronisation::Dynamic) || cpu.is_some_and(CpuComplex::flushes_buffers),
+            write_back: self.machine.dispatcher.write_back,
             flush_before: flushes || self.copies().is_some(),
-            flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
+            flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel && !cpu.flushes_buffers()),
             regions: cpu.is_none(),
             accounts: self.machine.fabric.is_some(),
         }
@@ -416,7 +418,7 @@ impl Plan {
 
 /// A wire within a partition: what each end calls its way, and how it is made.
 pub(super) fn ports((there, out): (&str, PortSpec), (back, returns): (&str, PortSpec)) -> Wire {
-    let way = |name: &str, spec| Way { name: name.to_owned(), spec };
+    let way = |name: &str, spec| Way { name: name.to_owned(), spec, head: None };
     Wire::Ports { there: way(there, out), back: way(back, returns) }
 }
 
@@ -437,9 +439,12 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         ordered: None,
         sees: Sees::Newest,
         lifts_requests: false,
+        flushes_lines: false,
+        flushes_below: false,
         wide_acquires: false,
         virtual_tags: false,
         counts_tlb_misses: false,
+        counts_lifetimes: false,
         memories: None,
     }
 }

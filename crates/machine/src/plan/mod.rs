@@ -295,13 +295,16 @@ pub struct WalkersPlan {
 }
 
 /// A forward-backward table.
+#[derive(Clone)]
 pub struct FbtPlan {
     pub spec: FbtSpec,
     /// The bank of the second-level cache of each line, and the first-level caches.
     pub banks: Interleave<Node>,
     pub first_level: Vec<Node>,
-    /// Bytes of a line of the second-level cache.
+    /// Bytes of a line of the cache above.
     pub line: Bytes,
+    /// Whether it stands below one first-level cache, in place of the second-level cache.
+    pub writes_through: bool,
 }
 
 /// The process on the cores.
@@ -336,7 +339,7 @@ pub struct Boundary {
     pub stale_copies: bool,
     /// What caches forget before a kernel, where memory has been changed by others.
     pub others_wrote: gpu::Forget,
-    /// How often all GPUs flush after a kernel; 0 for one GPU, which has flushed its caches itself.
+    /// How often all GPUs flush after a kernel; 0 for one GPU that has flushed its caches itself before the kernel's end.
     pub flushes: u8,
     /// Whether what a GPU has flushed may stay in its memory, which is a level above the host's.
     pub keeps: bool,
@@ -380,6 +383,8 @@ pub struct Way {
     /// As its sender calls it.
     pub name: String,
     pub spec: PortSpec,
+    /// With cut-through: after how many bytes of a message its receiver may take it.
+    pub head: Option<u64>,
 }
 
 /// What travels along an edge.
@@ -454,7 +459,7 @@ impl Element {
             },
             What::Mmu(mmu) => Some(if mmu.at_kernel { "cpu.mmu" } else { "gpu.mmu" }),
             What::SharedTlb(_) => Some("gpu.l2_tlb"),
-            What::Fbt(_) => Some("gpu.fbt"),
+            What::Fbt(fbt) => Some(if fbt.writes_through { "gpu.names" } else { "gpu.fbt" }),
             What::Walkers(walkers) => Some(if walkers.iommu { "system.iommu" } else { "cpu.mmu" }),
             What::Network(_, Relay::Between) => Some("gpu.network"),
             What::Network(..) => Some("system.network"),

@@ -150,6 +150,11 @@ impl Numbers {
         Node(FIRST_FBT + gpu as u16)
     }
 
+    /// The table below the vector cache of a compute unit.
+    pub fn names(&self, gpu: usize, unit: usize) -> Node {
+        Node(FIRST_NAMES + self.unit(gpu, unit).0)
+    }
+
     /// A DMA engine that accesses memories past all caches: 0 is the host's, followed by those of the GPUs.
     pub fn engine(&self, number: usize) -> Node {
         assert!(number < interconnect::ENGINES.len(), "so many DMA engines can be told apart");
@@ -179,6 +184,9 @@ fn node(number: usize) -> Node {
 
 /// Maximum number of elements. Some numbers above it have other uses.
 pub const MOST: usize = 4096;
+
+/// Number of the first table below a first-level cache that alone is virtual.
+const FIRST_NAMES: u16 = 8192;
 
 /// Number of the first GPU's forward-backward table.
 const FIRST_FBT: u16 = 4200;

@@ -10,7 +10,7 @@
 use super::gpu_time::GpuTime;
 use crate::{plan::Boundary, session::WARM_UP};
 use engine::{Context, EventCount, Histogram, Scope, Time};
-use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Recalled, Ticket};
+use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Recalled, Ticket, WriteBack};
 use interconnect::Reporter;
 use mem::{LineAddr, PhysAddr, Seen};
 use std::{
@@ -29,6 +29,8 @@ pub struct FrontEndSpec {
     pub boundary: Boundary,
     /// Whether GPUs flush before the next kernel, rather than after each: the host takes back what it needs.
     pub flush_late: bool,
+    /// Whether the time of a kernel ends before its GPUs flush.
+    pub write_back: WriteBack,
     /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
     pub flush_before: bool,
     /// Whether they do so with all that the kernel could reach after its end.
@@ -67,6 +69,8 @@ pub struct Job {
     pub touched: Vec<PhysAddr>,
     /// All pages that it can reach.
     pub reached: Vec<PhysAddr>,
+    /// Whether GPUs flush after it, although they need not after every kernel.
+    pub flushes: bool,
     /// Whether it only warms the caches, and is not measured.
     pub warm_up: bool,
     /// Told when it was taken up and when everything it wrote was where the host can see it.
@@ -220,8 +224,12 @@ impl FrontEnd {
 
 impl Books {
     /// The first job that finds slots on each of its GPUs, with these; no job overtakes another that wants the same GPU. `forgets`: before every
-    /// kernel, shared caches forget what they hold.
-    fn next(&mut self, forgets: bool) -> Option<(Job, Vec<Slots>)> {
+    /// kernel, shared caches forget what they hold. `homes`: shared caches hold what kernels on other GPUs write, so none may run while one of
+    /// them forgets.
+    fn next(&mut self, forgets: bool, homes: bool) -> Option<(Job, Vec<Slots>)> {
+        if homes && self.behind.contains(&true) && self.busy.iter().flatten().any(|busy| *busy) {
+            return None;
+        }
         let mut wanted = vec![false; self.busy.len()];
         for at in 0..self.waiting.len() {
             let gpus = self.waiting[at].gpu.map_or(0..self.busy.len(), |gpu| gpu..gpu + 1);
@@ -255,7 +263,7 @@ impl Inner {
     async fn run(&self, cx: Context) {
         loop {
             let seen = self.work.count();
-            let next = self.books.borrow_mut().next(self.spec.boundary.stale_copies);
+            let next = self.books.borrow_mut().next(self.spec.boundary.stale_copies, self.has_homes());
             let Some((job, slots)) = next else {
                 self.work.wait(seen + 1).await;
                 continue;
@@ -278,6 +286,9 @@ impl Inner {
         if self.spec.flush_before {
             self.caches.flush(&job.touched).await;
         }
+        if self.has_homes() {
+            self.forget().await;
+        }
         let number = self.begin(&job, cx);
         let given_at = cx.now();
         let counts = !job.warm_up;
@@ -294,6 +305,7 @@ impl Inner {
             self.books.borrow_mut().execution.end(cx.time());
         }
         self.note_time(&job, cx.now().0 - given_at.0);
+        let executed = cx.time();
         match self.spec.flush_late {
             true => {
                 let mut books = self.books.borrow_mut();
@@ -305,7 +317,8 @@ impl Inner {
             self.caches.flush(&job.reached).await;
         }
         self.end(number);
-        (job.over)(start, cx.time());
+        let end = if self.spec.write_back == WriteBack::After { executed } else { cx.time() };
+        (job.over)(start, end);
     }
 
     /// Has GPUs flush what another may need.
@@ -322,6 +335,33 @@ impl Inner {
         if let Some(flush) = &self.flush {
             flush.record(cx.now().0 - begun.0);
         }
+    }
+
+    /// Whether the shared cache of one GPU is home of lines that others write.
+    fn has_homes(&self) -> bool {
+        self.spec.boundary.flushes > 1
+    }
+
+    /// Has all GPUs forget what others than GPUs have written since, before a kernel begins on any of them. A GPU that forgot when its own share
+    /// begins might do so after another has written to it, or be read by another before.
+    async fn forget(&self) {
+        let behind: Vec<usize> = {
+            let books = self.books.borrow();
+            (0..self.gpus.len()).filter(|gpu| books.behind[*gpu]).collect()
+        };
+        if behind.is_empty() {
+            return;
+        }
+        let forgotten: Vec<Ticket> =
+            behind.iter().map(|gpu| self.gpus[*gpu].recall(Recalled::Stale, Vec::new())).collect();
+        for gpu in forgotten {
+            gpu.wait().await;
+        }
+        let mut books = self.books.borrow_mut();
+        behind.into_iter().for_each(|gpu| books.behind[gpu] = false);
+        drop(books);
+        // Others may run beside this kernel now.
+        self.work.advance();
     }
 
     /// A kernel begins: what GPUs have written is in memory, and they forget what they hold.
@@ -360,7 +400,7 @@ impl Inner {
     fn launch(&self, job: &Job, own: usize, gpus: usize, Slots { gpu, slots }: &Slots) -> Ticket {
         let boundary = &self.spec.boundary;
         let behind = std::mem::take(&mut self.books.borrow_mut().behind[*gpu]);
-        let flush = !self.spec.flush_late;
+        let flush = (!self.spec.flush_late || job.flushes) && self.spec.write_back == WriteBack::Within;
         let forget = if behind || boundary.stale_copies { boundary.others_wrote } else { Forget::Nothing };
         let launch = gpu::Launch {
             kernel: job.kernel.clone(),

@@ -320,6 +320,7 @@ impl ModelGpus {
             others_wrote,
             touched: Vec::new(),
             reached: Vec::new(),
+            flushes: ready.prints,
             warm_up: ready.warm_up,
             over: Box::new(move |start, end| own.end(launch, start, end)),
         }

@@ -199,6 +199,15 @@ impl State {
                 self.schedule.switch(agent, &self.driven, now);
                 return Fetch::System { cycles: self.trap, stores: Vec::new() };
             }
+            let bound = self.driven.has_bound() && !self.driven.in_kernel(agent);
+            if bound && self.schedule.must_go(agent, &self.driven) {
+                if !quiet {
+                    return Fetch::Drain;
+                }
+                self.schedule.release(agent);
+                self.bells.iter().for_each(EventCount::advance);
+                return Fetch::System { cycles: self.trap, stores: Vec::new() };
+            }
             // A runnable thread can start at once.
             let free = thread.is_none() && !self.driven.in_kernel(agent);
             if free && self.schedule.pick(agent, &self.driven, now).is_some() {

@@ -316,7 +316,7 @@ impl Recalls {
             let (caches, pages) = self.processor.next_recall().await;
             let (scope, testers) = match caches {
                 Recalled::FirstLevel => (mem::Scope::Device, self.testers.len()),
-                Recalled::Shared => (mem::Scope::System, 1),
+                Recalled::Shared | Recalled::Stale => (mem::Scope::System, 1),
             };
             for page in pages {
                 self.order(Access::Flush, scope, page, testers).await;

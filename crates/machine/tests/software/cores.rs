@@ -158,6 +158,7 @@ const FRONT_END: FrontEndSpec = FrontEndSpec {
     flush_before: true,
     flush_after: true,
     flush_late: false,
+    write_back: gpu::WriteBack::Within,
     regions: false,
     accounts: false,
 };

@@ -5,7 +5,7 @@ use crate::{
     Tid,
     errno::Errno,
     guest::GuestMemory,
-    process::{End, PID, Process, Thread, WakeOp},
+    process::{CpuSet, End, PID, Process, Thread, WakeOp},
 };
 use engine::Time;
 use mem::VirtAddr;
@@ -61,6 +61,7 @@ impl Process {
         let mut thread = Thread::new(tid, cpu);
         thread.blocked = parent.blocked;
         thread.name = parent.name;
+        thread.cpus = parent.cpus.clone();
         if flags & flag::CHILD_CLEARTID != 0 {
             thread.clear_at_exit = child_tid;
         }
@@ -196,10 +197,17 @@ impl Process {
         DONE
     }
 
-    pub(super) fn sched_getaffinity(&mut self, tid: u64, size: u64, mask: u64) -> Outcome {
-        if tid != 0 && tid != u64::from(PID) {
-            self.find_thread(tid)?;
+    /// The thread of a call that names the caller by 0.
+    fn thread_or_caller(&self, index: usize, tid: u64) -> Result<usize, Errno> {
+        match tid {
+            0 => Ok(index),
+            tid if tid == u64::from(PID) => Ok(self.thread_index(Tid(PID)).unwrap_or(index)),
+            tid => self.find_thread(tid),
         }
+    }
+
+    pub(super) fn sched_getaffinity(&mut self, index: usize, tid: u64, size: u64, mask: u64) -> Outcome {
+        let index = self.thread_or_caller(index, tid)?;
         if size < 8 || !size.is_multiple_of(8) {
             return Err(Errno::EINVAL);
         }
@@ -207,20 +215,23 @@ impl Process {
         if size < bytes as u64 {
             return Err(Errno::EINVAL);
         }
+        let allowed = |cpu: u32| cpu < self.cpus && self.threads[index].cpus.has(cpu);
         let bits: Vec<u8> = (0..bytes as u32)
-            .map(|byte| (0..8).filter(|bit| byte * 8 + bit < self.cpus).fold(0, |bits, bit| bits | 1 << bit))
+            .map(|byte| (0..8).filter(|bit| allowed(byte * 8 + bit)).fold(0, |bits, bit| bits | 1 << bit))
             .collect();
         self.space.write(VirtAddr(mask), &bits)?;
         value(Ok(bytes as u64))
     }
 
-    /// Checks the mask and ignores it: the scheduler decides where threads run. A mask without any CPU is rejected.
-    pub(super) fn sched_setaffinity(&mut self, size: u64, mask: u64) -> Outcome {
+    /// From now on a thread runs on these CPUs only. A mask without any CPU is rejected. Hardware on which the thread
+    /// may no longer run gives it up before its next instruction.
+    pub(super) fn sched_setaffinity(&mut self, index: usize, tid: u64, size: u64, mask: u64) -> Outcome {
+        let index = self.thread_or_caller(index, tid)?;
         let mut bytes = vec![0; size.min(128) as usize];
         self.space.read(VirtAddr(mask), &mut bytes)?;
-        let usable =
-            (0..self.cpus).any(|cpu| bytes.get(cpu as usize / 8).is_some_and(|byte| byte >> (cpu % 8) & 1 != 0));
-        if usable { DONE } else { Err(Errno::EINVAL) }
+        self.threads[index].cpus = CpuSet::of_bytes(&bytes, self.cpus).ok_or(Errno::EINVAL)?;
+        self.has_bound = true;
+        DONE
     }
 
     pub(super) fn sched_getparam(&mut self, at: u64) -> Outcome {
@@ -228,10 +239,11 @@ impl Process {
         DONE
     }
 
-    pub(super) fn getcpu(&mut self, cpu: u64, node: u64) -> Outcome {
-        for at in [cpu, node] {
+    /// In a run without time all threads run on the first CPU that they may run on.
+    pub(super) fn getcpu(&mut self, index: usize, cpu: u64, node: u64) -> Outcome {
+        for (at, value) in [(cpu, self.cpu_of(index)), (node, 0)] {
             if at != 0 {
-                self.space.write_u32(VirtAddr(at), 0)?;
+                self.space.write_u32(VirtAddr(at), value)?;
             }
         }
         DONE

@@ -162,6 +162,13 @@ impl Memory for AddressSpace {
         self.store_bytes(address, value.to_le_bytes())
     }
 
+    fn flush_line(&mut self, address: u64) -> Result<(), Stop> {
+        match self.has_window() {
+            true => self.flush_seen(address),
+            false => self.load(address, Size::B1).map(drop),
+        }
+    }
+
     #[inline(always)]
     fn probe_write(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
         let fast = address % PAGE + bytes <= PAGE && self.tlb.write.find(address / PAGE).is_some();

@@ -31,7 +31,7 @@ pub struct Touch {
     /// The line's virtual and physical address.
     pub virt: VirtAddr,
     pub phys: PhysAddr,
-    /// The bytes of a store; for a load only the mask is meaningful.
+    /// The bytes of a store; for a load only the mask is meaningful, and a load of no bytes flushes the line.
     pub data: Block<LINE>,
 }
 
@@ -302,6 +302,12 @@ impl Window {
             done += count;
         }
         true
+    }
+
+    /// Notes that the line of an address is to be flushed: a load of no bytes.
+    pub(super) fn note_flush(&mut self, spot: Spot, address: u64) {
+        let Line { virt, phys } = line(spot, address);
+        self.touches.push(Touch { store: false, virt, phys, data: Block::EMPTY });
     }
 
     /// Queues a store to one page. `code`: instructions have been fetched from the page.

@@ -117,6 +117,15 @@ impl AddressSpace {
         Ok(())
     }
 
+    /// Notes that a line is to be written back and dropped. Its bytes are not looked at, wherever they are.
+    pub(super) fn flush_seen(&mut self, address: u64) -> Result<(), Stop> {
+        let spot = self.spot(address, Access::Read)?;
+        if let Some(window) = &mut self.physical.window {
+            window.note_flush(spot, address);
+        }
+        Ok(())
+    }
+
     /// Stores bytes. On a fault, bytes in earlier pages have been stored.
     pub(super) fn store_seen(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
         let mut done = 0;

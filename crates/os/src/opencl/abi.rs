@@ -47,8 +47,12 @@ impl Record {
     }
 
     /// Writes the library's next action; returns the answer of the system call.
-    pub fn set_action(&self, guest: &mut dyn GuestMemory, action: &Action) -> Result<u64, Fault> {
-        let (answer, words) = action.words();
+    /// `copy_width`: bytes that a copy moves at a time.
+    pub fn set_action(&self, guest: &mut dyn GuestMemory, action: &Action, copy_width: u64) -> Result<u64, Fault> {
+        let (answer, mut words) = action.words();
+        if let Action::Copy(_) = action {
+            words.push(copy_width);
+        }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         guest.write(self.address + Bytes(ACTION), &bytes)?;
         Ok(answer)

@@ -112,8 +112,37 @@ impl Driver {
         Ok(list)
     }
 
+    /// Where a thread of the program flushes what the host is about to use: the steps with these flushes before them.
+    fn with_flushes(&self, steps: Vec<Step>) -> Vec<Step> {
+        if !self.settings.flushes_buffers {
+            return steps;
+        }
+        let flushed = |step: Step| {
+            let ranges = match &step {
+                Step::Read(rect) => vec![rect.ranges()[1]],
+                Step::Write(rect) | Step::Fill { rows: rect, .. } => vec![rect.ranges()[0]],
+                Step::Copy(rect) => rect.ranges().to_vec(),
+                _ => Vec::new(),
+            };
+            // Devices hold nothing before they have run a kernel.
+            let ranges = ranges.into_iter().filter(|_| self.has_launched);
+            let flushes = ranges.map(|(address, size)| Step::Guest(Action::Flush { address, size }));
+            flushes.chain([step]).collect::<Vec<_>>()
+        };
+        steps.into_iter().flat_map(flushed).collect()
+    }
+
+    /// The steps of a map, with a flush of what is mapped before them.
+    pub(super) fn flushed_map(&self, address: VirtAddr, size: Bytes, steps: Vec<Step>) -> Vec<Step> {
+        let flush = (self.settings.flushes_buffers && self.has_launched)
+            .then_some(Step::Guest(Action::Flush { address, size }));
+        flush.into_iter().chain(steps).collect()
+    }
+
     /// Enqueues a command; returns its event, which the caller must hand to the program or release.
-    pub(super) fn enqueue(&mut self, queue: u64, waits: &[u64], command: Command, now: Time) -> Cl<u64> {
+    pub(super) fn enqueue(&mut self, queue: u64, waits: &[u64], mut command: Command, now: Time) -> Cl<u64> {
+        self.has_launched |= command.steps.iter().any(|step| matches!(step, Step::Kernel(_)));
+        command.steps = self.with_flushes(command.steps);
         let record = self.queues.get(queue)?;
         let mut all: BTreeMap<u64, bool> = BTreeMap::new();
         // Dependencies by queue order. A failed predecessor does not by itself fail the commands after it.

@@ -11,6 +11,9 @@ use super::{
 impl Driver {
     pub(super) fn dispatch(&mut self, function: Function, call: &mut Call) -> Cl<Outcome> {
         use Function::*;
+        if function.moves_data() {
+            self.usage.borrow_mut().paged.calls += 1;
+        }
         match function {
             GetPlatformIDs => self.get_platform_ids(call),
             GetPlatformInfo => self.get_platform_info(call),

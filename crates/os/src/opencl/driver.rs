@@ -91,6 +91,8 @@ pub struct Driver {
     /// Shared virtual memory that the host has mapped for writing, by base address, with the number of maps.
     pub(super) svm_written: BTreeMap<u64, u32>,
     /// These maps: from the mapped address to the base address.
+    /// Whether a kernel has been launched.
+    pub(super) has_launched: bool,
     pub(super) svm_maps: BTreeMap<u64, u64>,
     /// Running kernels by event.
     pub(super) running: BTreeMap<u64, Running>,
@@ -116,6 +118,8 @@ pub struct Driver {
     /// Memory objects and programs that commands no longer use.
     pub(super) let_go: Vec<u64>,
     pub(super) let_go_programs: Vec<u64>,
+    /// Warnings about launches that the user has been given.
+    pub(super) warned: BTreeSet<String>,
     calls: BTreeMap<u64, Pending>,
     /// Calls on their way into the driver, with their arrival times.
     entering: BTreeMap<u64, Time>,
@@ -167,6 +171,7 @@ impl Driver {
             numbered: BTreeMap::new(),
             last_number: 0,
             svm_written: BTreeMap::new(),
+            has_launched: false,
             svm_maps: BTreeMap::new(),
             running: BTreeMap::new(),
             postponed: Vec::new(),
@@ -195,6 +200,7 @@ impl Driver {
             serving: false,
             let_go: Vec::new(),
             let_go_programs: Vec::new(),
+            warned: BTreeSet::new(),
             calls: BTreeMap::new(),
             entering: BTreeMap::new(),
             last_call: 0,
@@ -273,7 +279,9 @@ impl Driver {
                 self.touched.extend(rect.ranges());
                 pending.touches.extend(rect.ranges());
             }
-            let answer = record.set_token(guest, token).and_then(|()| record.set_action(guest, &action));
+            let answer = record
+                .set_token(guest, token)
+                .and_then(|()| record.set_action(guest, &action, self.settings.copy_width));
             self.calls.insert(token, pending);
             return Answer::Return(answer.unwrap_or(abi::REFUSED));
         }

@@ -189,3 +189,35 @@ mod tests {
         assert!(ours.len() >= 114, "the whole of CL/cl.h");
     }
 }
+
+impl Function {
+    /// Whether the function copies, fills, maps, unmaps or migrates memory.
+    pub fn moves_data(self) -> bool {
+        use Function::*;
+        matches!(
+            self,
+            EnqueueReadBuffer
+                | EnqueueReadBufferRect
+                | EnqueueWriteBuffer
+                | EnqueueWriteBufferRect
+                | EnqueueFillBuffer
+                | EnqueueCopyBuffer
+                | EnqueueCopyBufferRect
+                | EnqueueReadImage
+                | EnqueueWriteImage
+                | EnqueueFillImage
+                | EnqueueCopyImage
+                | EnqueueCopyImageToBuffer
+                | EnqueueCopyBufferToImage
+                | EnqueueMapBuffer
+                | EnqueueMapImage
+                | EnqueueUnmapMemObject
+                | EnqueueMigrateMemObjects
+                | EnqueueSVMMemcpy
+                | EnqueueSVMMemFill
+                | EnqueueSVMMap
+                | EnqueueSVMUnmap
+                | EnqueueSVMMigrateMem
+        )
+    }
+}

@@ -90,6 +90,8 @@ pub struct Ready {
     /// The parts of `reach` that the driver may guard against the host.
     pub guarded: Vec<(VirtAddr, Bytes)>,
     /// Whether the kernel only warms the caches and is not measured ([`crate::forward`]).
+    /// Whether it has a buffer for text, which the driver reads when it has ended.
+    pub prints: bool,
     pub warm_up: bool,
 }
 

@@ -180,6 +180,7 @@ fn place(
         reach: Vec::new(),
         touched: Vec::new(),
         guarded: Vec::new(),
+        prints: running.printf.0 != 0,
         warm_up: false,
     })
 }

@@ -82,6 +82,13 @@ pub struct Settings {
     pub forget: Option<(Forgotten, u64)>,
     pub compiler: compiler::Settings,
     pub costs: Costs,
+    /// Whether a thread of the program flushes a buffer, line by line, before the host reads, writes or maps it. Memory of such
+    /// buffers is not used again when they are released, since caches of devices may still hold lines of it.
+    pub flushes_buffers: bool,
+    /// Bytes that copies of the program's threads move at a time: 4 or 8.
+    pub copy_width: u64,
+    /// Whether a call that launches a kernel returns when the kernel has ended.
+    pub blocking_launches: bool,
     /// The maximum number of instructions per wavefront.
     pub kernel_limit: Option<u64>,
     /// Whether data races are detected in functional kernels.
@@ -106,6 +113,9 @@ impl Default for Settings {
             forget: None,
             compiler: compiler::Settings::default(),
             costs: Costs::default(),
+            flushes_buffers: false,
+            copy_width: 8,
+            blocking_launches: false,
             kernel_limit: None,
             races: false,
             say: Box::new(|_| {}),
@@ -177,6 +187,8 @@ pub struct Usage {
 /// Data moved between memories, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paged {
+    /// Calls of the program that copy, fill, map, unmap or migrate memory.
+    pub calls: u64,
     /// Bytes, by [cause](gpu::Cause).
     pub moved: [u64; gpu::Cause::ALL.len()],
     /// Page faults of the host, and of GPUs.

@@ -97,6 +97,11 @@ impl Driver {
         let [grid, group] = [range.grid, group].map(|sizes| sizes.map(|size| size as u32));
         let mut dispatch = Dispatch::new(code, grid, group, range.offset).map_err(|error| self.refused(&error))?;
         dispatch = dispatch.with_dims(range.dims);
+        if let Some(warning) = dispatch.warning()
+            && self.warned.insert(warning.clone())
+        {
+            self.say(&warning);
+        }
         dispatch.set_arguments(&values).map_err(|error| self.refused(&error))?;
         let placements: Vec<_> =
             memories.iter().filter_map(|memory| Some(self.memories.held(*memory).ok()?.placement)).collect();
@@ -110,7 +115,8 @@ impl Driver {
         steps.push(Step::Kernel(Box::new(launch)));
         steps.extend(after);
         let command = Command { kind, steps, memories, program: Some(kernel.program), samplers, ..Command::default() };
-        self.enqueue_and_answer(call, call.word(0), waits, command, event_at, false)
+        let blocking = self.settings.blocking_launches;
+        self.enqueue_and_answer(call, call.word(0), waits, command, event_at, blocking)
     }
 
     /// The error code for a launch that the GPU can't execute; also tells the user why.

@@ -171,6 +171,10 @@ impl Driver {
 
     /// Frees memory that no job refers to. If memories of GPUs may hold copies, they drop these first.
     pub(super) fn free_now(&mut self, region: Region, guest: &mut dyn GuestMemory) {
+        if self.settings.flushes_buffers {
+            // Devices may hold lines of its frames, so these are not used again.
+            return;
+        }
         if self.takes_back() {
             return self.queue_job(Job::Free(region));
         }

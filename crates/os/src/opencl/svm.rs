@@ -170,6 +170,7 @@ impl Driver {
             *self.svm_written.entry(base).or_default() += 1;
         }
         let steps = self.policy.svm_map(pointer, Bytes(size), access);
+        let steps = self.flushed_map(pointer, Bytes(size), steps);
         self.enqueue_svm(call, 5, blocking, cl::COMMAND_SVM_MAP, steps)
     }
 

@@ -213,6 +213,14 @@ impl Driver {
         let mut own = self.own_policy(&memory.placement);
         let policy = own.as_mut().unwrap_or(&mut self.policy);
         let (mapping, steps) = policy.map(call.guest, &memory.placement, part, access)?;
+        let steps = match self.settings.policy {
+            // Its steps read the buffer, and are preceded by a flush themselves.
+            PolicyKind::Memcpy => steps,
+            _ => {
+                let (address, size) = mapping.rect.ranges()[1];
+                self.flushed_map(address, size, steps)
+            }
+        };
         self.memories.get_mut(handle)?.mappings.push(mapping);
         Ok((mapping, steps))
     }

@@ -1,6 +1,7 @@
 //! A process: its memory, its threads, its files, and the kernel that serves it.
 
 mod clock;
+mod cpus;
 mod end;
 mod exit;
 mod forward;
@@ -14,6 +15,7 @@ mod wait;
 
 use clock::Marked;
 pub use clock::{Clock, TimeSpec};
+pub use cpus::CpuSet;
 pub use end::End;
 pub use futex::WakeOp;
 pub use run::Turn;
@@ -59,6 +61,11 @@ pub struct Process {
     pub(crate) random: Pcg64Mcg,
     pub(crate) driver: Box<dyn Trap>,
     pub(crate) cpus: u32,
+    /// In a timed run: the number of hardware threads, and the one that is in the kernel.
+    pub(crate) agents: usize,
+    pub(crate) agent: usize,
+    /// Whether a thread has ever been bound to CPUs.
+    pub(crate) has_bound: bool,
     /// When SIGALRM is due, and its period.
     pub(crate) alarm: Option<Alarm>,
     pub(crate) end: Option<End>,
@@ -146,6 +153,11 @@ impl Process {
 
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
+    }
+
+    /// The CPU that a thread in the kernel runs on, as it is told.
+    pub(crate) fn cpu_of(&self, index: usize) -> u32 {
+        self.threads[index].cpus.first_of(self.agent, self.agents, self.cpus).unwrap_or(0)
     }
 
     /// The index of a live thread.

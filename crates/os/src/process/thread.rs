@@ -1,5 +1,6 @@
 //! A thread of a process, and its wait states.
 
+use super::CpuSet;
 use crate::{
     Tid,
     signal::{AltStack, SigInfo, SigSet, TrapState},
@@ -68,6 +69,8 @@ pub struct Thread {
     pub clear_at_exit: u64,
     pub robust_list: u64,
     pub name: [u8; 16],
+    /// Where it may run.
+    pub cpus: CpuSet,
     /// In a timed run: whether the core holds the line that the thread's next instruction, a locked one, accesses.
     pub locked: bool,
     /// In a timed run: the exception of the thread's next instruction, until the kernel handles it.
@@ -89,6 +92,7 @@ impl Thread {
             clear_at_exit: 0,
             robust_list: 0,
             name: [0; 16],
+            cpus: CpuSet::default(),
             locked: false,
             exception: None,
         }

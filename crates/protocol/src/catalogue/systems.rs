@@ -58,7 +58,7 @@ pub(super) fn fences<'a>(caches: impl Iterator<Item = &'a Node>) -> Vec<(Node, K
 /// `caches` first-level caches, a second-level cache and memory.
 pub(super) fn vi(caches: usize, lines: usize) -> System {
     let (l2, memory) = (node(caches), node(caches + 1));
-    let l1 = |core| Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1, 0, vec![l2; lines]) };
+    let l1 = |core| Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1::ANY_ORDER, 0, vec![l2; lines]) };
     let mut members: Vec<_> = (0..caches).map(l1).collect();
     members.push(member("l2".to_owned(), &WriteBackL2::ALONE, 1, vec![memory; lines]));
     members.push(memory_of("memory", lines, caches + 1));
@@ -98,7 +98,10 @@ pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], l
         for _ in 0..l1s_here {
             let core = l1s.len();
             l1s.push(node(members.len()));
-            members.push(Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1, 0, vec![below; lines]) });
+            members.push(Member {
+                core: Some(core),
+                ..member(format!("l1.{core}"), &ViL1::ANY_ORDER, 0, vec![below; lines])
+            });
         }
         l2s.push(below);
         members.push(member(format!("l2.{gpu}"), l2, 1, vec![memory; lines]));

@@ -70,7 +70,10 @@ fn system(gpus: &[usize], lines: usize) -> System {
     let mut members: Vec<Member> = Vec::new();
     let gpu_of = gpus.iter().enumerate().flat_map(|(gpu, &l1s)| std::iter::repeat_n(gpu, l1s));
     for (core, gpu) in gpu_of.clone().enumerate() {
-        members.push(Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1, 0, vec![l2(gpu); lines]) });
+        members.push(Member {
+            core: Some(core),
+            ..member(format!("l1.{core}"), &ViL1::ANY_ORDER, 0, vec![l2(gpu); lines])
+        });
     }
     let home = |line: usize| line % gpus.len();
     for gpu in 0..gpus.len() {
@@ -84,7 +87,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         [0, _] => (0..cores).map(|core| vec![node(core)]).collect(),
         _ => (lines..gpus.len()).map(|gpu| vec![node(gpu), l2(gpu)]).collect(),
     };
-    let tables: [&dyn Controller<BYTES>; 3] = [&ViL1, &HmgL2, &Memory];
+    let tables: [&dyn Controller<BYTES>; 3] = [&ViL1::ANY_ORDER, &HmgL2, &Memory];
     System {
         tables: tables.map(|controller| controller.table().clone()).into(),
         members,

@@ -7,6 +7,7 @@
 //! - `M`: newer than memory, and not held above. `M_Held` and `E_Held`: held above by one cache, which may write.
 //! - `M_Pending` and `E_Pending`: a forward is in flight, and all requests are refused, also the holder's
 //!   (`...Owner`; the paper's `M_Pending_Owned` and `E_Pending_Owned`).
+//! - `M_Flush`: the holders are being flushed, as a core wants the line in memory (`mc` only).
 //! - `M_Inval`: a store or an upgrade is granted, and the former holders are being invalidated.
 //! - `I_Fetch`, `I_Load`, `I_Store`: requested from memory. `I_WB_Flush_Conflict`: evicted, and its holders above are
 //!   being flushed or invalidated. `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory,
@@ -84,7 +85,7 @@ impl<const N: usize> Controller<N> for Directory {
             "M_Inval" => (whole && held == 1, false, true),
             "S" => (whole && held > 0, false, false),
             "I_Fetch" | "I_Load" | "I_Store" => (empty && clean && held == 0, true, false),
-            "I_WB_Flush_Conflict" => (whole && held > 0, false, true),
+            "I_WB_Flush_Conflict" | "M_Flush" => (whole && held > 0, false, true),
             "I_WB_Non_Writable" => (empty && clean && held == 0, false, true),
             _ => (empty && clean && held == 0, false, false),
         };
@@ -100,7 +101,7 @@ impl<const N: usize> Controller<N> for Directory {
             "M_Pending" | "E_Pending" => Granted { readers: all, writers: all },
             "M_Inval" => Granted { readers: Sharers::ALL, writers: line.sharers },
             "S" => Granted { readers: line.sharers, writers: Sharers::NONE },
-            "I_WB_Flush_Conflict" => Granted { readers: line.sharers, writers: line.sharers },
+            "I_WB_Flush_Conflict" | "M_Flush" => Granted { readers: line.sharers, writers: line.sharers },
             _ => Granted::NOTHING,
         })
     }

@@ -17,7 +17,8 @@ use crate::{Block, Controller, Granted, Kind, Line, Mask, Msg, Node, Place, Shar
 use hmd::{Action, Event, State};
 
 protocol! {
- /// `Alone`: nobody else holds it; `Owner`: by the one who has it to write; `Peer`: the owner can give it away itself.
+ /// `Alone`: nobody else holds it; `Owner`: by the one who has it to write; `Peer`: the owner can give it away itself; `Shared`: by the one who has
+ /// changed it and given it to others, who may have written on top: so what it has is collected, too.
  hmd actions(Ask Hold HoldAlone HoldAsked HoldAskedAlone Unhold Own Disown GiveS GiveE GiveX AnswerS AnswerX Relieve AnswerBack Merge Inval InvalOthers InvalLine
   Downgrade Forward Count Return Settled Done AnswerDone)
  on(       Get                     GetPeer               GetOwner   GetX                             GetXAlone                         WriteBack           WriteBackLine           WriteBackOld)
@@ -40,16 +41,16 @@ protocol! {
  W_Line  { x                      [S Merge Count Disown AnswerBack]              [X Merge Count Return AnswerBack]  x                      x                         }
  W_Down  { [W_Down Merge Count]   [S Merge Count HoldAsked Disown AnswerS]       x                                  [S HoldAsked Settled]  [O Own HoldAsked Settled] }
  W_Take  { [W_Take Merge Count]   [I Merge Count Unhold Disown AnswerDone]       x                                  x                      x                         };
- on(       Take                Untaken)
- I       { x                   [I Done] }
- S       { [W_Take Ask Inval]  x        }
- X       { [W_Take Ask Inval]  x        }
- O       { [W_Take Ask Inval]  x        }
- W_Inval { z                   x        }
- W_Back  { z                   x        }
- W_Line  { z                   x        }
- W_Down  { z                   x        }
- W_Take  { z                   x        }
+ on(       Take                Untaken   GetXShared          )
+ I       { x                   [I Done]  x                   }
+ S       { [W_Take Ask Inval]  x         x                   }
+ X       { [W_Take Ask Inval]  x         x                   }
+ O       { [W_Take Ask Inval]  x         [W_Inval Ask Inval] }
+ W_Inval { z                   x         x                   }
+ W_Back  { z                   x         x                   }
+ W_Line  { z                   x         x                   }
+ W_Down  { z                   x         x                   }
+ W_Take  { z                   x         x                   }
 }
 
 /// The controller of table [`hmd`].
@@ -193,6 +194,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Kind::Get | Kind::GetS if exclusive && holds => Event::GetOwner,
             Kind::Get | Kind::GetS if owned && Self::owner(place, line).is_some_and(gives) => Event::GetPeer,
             Kind::Get | Kind::GetS => Event::Get,
+            Kind::GetX if line.join == Some(msg.from) && Self::state(line) == State::O => Event::GetXShared,
             Kind::GetX if alone => Event::GetXAlone,
             Kind::GetX => Event::GetX,
             Kind::WriteBack if holds && exclusive && self.is_single(place, msg.from) => Event::WriteBackLine,

@@ -296,8 +296,10 @@ impl<const GPUS: usize> Blocks<GPUS> {
             l1s.extend(self.cpu.map(|_| node(cpu)));
             stages.extend([tell(Kind::Flush, &l1s), tell(Kind::Flush, &smds), tell(Kind::Invalidate, &l1s)]);
         }
+        let all = |stage: &Stage| stage.cores().is_none_or(|cores| cores.len() >= GPUS);
+        let alike = stages.iter().all(all);
         let first = (self.l1s[0], self.works_on[0]);
-        let equal = |gpu: usize| std::ptr::eq(self.l1s[gpu], first.0) && self.works_on[gpu] == first.1;
+        let equal = |gpu: usize| alike && std::ptr::eq(self.l1s[gpu], first.0) && self.works_on[gpu] == first.1;
         builder.system(stages, if (0..GPUS).all(equal) { sets } else { Vec::new() })
     }
 }
@@ -365,6 +367,15 @@ pub fn kept(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
     Blocks { l1s: [&GPU, &READER], hmd: &PEER_1, works_on, coherent: false, cpu: None, keeps: true }
         .system(vec![work(2)])
+}
+
+/// A GPU stores and flushes, which leaves the block there; another stores on top of it, and the first claims what both have left.
+pub fn kept_claims(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    let work = |core| Stage::Work { cores: vec![core] };
+    let flushed = [[0, 1], [2, 4]].map(|members| tell(Kind::Flush, &members.map(node)));
+    let stages = std::iter::once(work(0)).chain(flushed).chain([work(1), Stage::Claim { cores: vec![0] }]);
+    Blocks { l1s: [&GPU; 2], hmd: &PEER_1, works_on, coherent: false, cpu: None, keeps: true }.system(stages.collect())
 }
 
 /// Two GPUs on a line each of the same block, whose stores need not be coherent.

@@ -1,16 +1,18 @@
 //! A comparison as text: a table, and a bar per machine whose length is its kernel time or, with cores, its total time.
 
-use super::Comparison;
+use super::{Compared, Comparison};
 use crate::{
     CacheLevel, GpuTime, Summary,
-    figures::{bandwidth, percent, size},
+    figures::{bandwidth, count, percent, size},
     summary::{GPU_PHASES, PHASES, REASONS},
     text::{Table, wrap},
 };
 use engine::Time;
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 const BAR: usize = 72;
+/// The most machines that have a column each in a table; further ones get a table of their own.
+const ABREAST: usize = 6;
 /// One letter per reason, in the order of the reasons.
 const LETTERS: [char; 9] = ['I', 'V', 'M', 's', 'l', 'c', 'b', '.', 'K'];
 /// One letter per phase of a core that has a thread.
@@ -71,11 +73,7 @@ impl fmt::Display for Comparison {
                 self.breakdown(f)?;
             }
         }
-        for run in self.runs.iter().filter(|run| !run.moved.is_empty()) {
-            let each: Vec<String> =
-                run.moved.iter().map(|(cause, bytes)| format!("{cause} {}", size(*bytes))).collect();
-            writeln!(f, "\n  {}", wrap(&format!("{}: bytes moved: {}", run.system, each.join(", ")), 98, 4))?;
-        }
+        self.moved(f)?;
         self.gpu_times(f)?;
         for run in &self.runs {
             if let Some(error) = &run.error {
@@ -108,14 +106,17 @@ impl Comparison {
     }
 
     fn core_breakdown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let with_cores = || self.summaries().filter_map(|(run, summary)| Some((run, summary.cores.as_ref()?)));
-        let systems = with_cores().map(|(run, _)| run.system.clone());
-        let mut table = Table::new(std::iter::once("cycles of cores with a thread".to_owned()).chain(systems));
-        for (phase, told) in PHASES.iter().filter(|(phase, _)| *phase != "idle") {
-            let shares = with_cores().map(|(_, cores)| percent(cores.share(phase)));
-            table.row(std::iter::once((*told).to_owned()).chain(shares));
+        let with_cores: Vec<_> =
+            self.summaries().filter_map(|(run, summary)| Some((run, summary.cores.as_ref()?))).collect();
+        for some in with_cores.chunks(ABREAST) {
+            let mut table = beside("cycles of cores with a thread", some.iter().map(|(run, _)| *run));
+            for (phase, told) in PHASES.iter().filter(|(phase, _)| *phase != "idle") {
+                let shares = some.iter().map(|(_, cores)| percent(cores.share(phase)));
+                table.row(std::iter::once((*told).to_owned()).chain(shares));
+            }
+            write!(f, "\n{}", table.render())?;
         }
-        write!(f, "\n{}", table.render())
+        Ok(())
     }
 
     /// Kernel time, divided by what compute units did meanwhile.
@@ -138,21 +139,41 @@ impl Comparison {
         writeln!(f, "  {}", wrap(&legend.join(", "), 98, 2))
     }
 
+    /// Bytes moved by cause, and the program's calls that asked for it.
+    fn moved(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let causes: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.moved.keys()).collect();
+        if causes.is_empty() {
+            return Ok(());
+        }
+        let causes: Vec<&String> = causes.into_iter().collect();
+        let mut table = Table::new(
+            ["bytes moved", "in all"].into_iter().chain(causes.iter().map(|cause| cause.as_str())).chain(["calls"]),
+        );
+        for (run, summary) in self.summaries() {
+            let all = size(run.moved.values().sum());
+            let each = causes.iter().map(|cause| run.moved.get(*cause).map_or("-".to_owned(), |bytes| size(*bytes)));
+            let all = if run.moved.is_empty() { "-".to_owned() } else { all };
+            let calls = summary.movement_calls.map_or("-".to_owned(), count);
+            table.row([run.system.clone(), all].into_iter().chain(each).chain([calls]));
+        }
+        write!(f, "\n{}", table.render())?;
+        writeln!(f, "  calls: those of the program that copy, fill, map, unmap or migrate memory")
+    }
+
     /// What GPUs spent the run on, averaged over the GPUs of a machine, and page counts.
     fn gpu_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let with_gpus = || self.summaries().filter(|(_, summary)| !summary.gpus.is_empty());
-        let systems = with_gpus().map(|(run, _)| run.system.clone());
-        let mut table = Table::new(std::iter::once("time of GPUs, of the run".to_owned()).chain(systems));
+        let with_gpus: Vec<_> = self.summaries().filter(|(_, summary)| !summary.gpus.is_empty()).collect();
         let mean = |summary: &Summary, of: &dyn Fn(&GpuTime) -> f64| {
             percent(summary.gpus.iter().map(of).sum::<f64>() / summary.gpus.len() as f64)
         };
-        for (at, (_, told)) in GPU_PHASES.iter().enumerate() {
-            let shares = with_gpus().map(|(_, summary)| mean(summary, &|gpu| gpu.shares[at].1));
-            table.row(std::iter::once((*told).to_owned()).chain(shares));
-        }
-        let remote = with_gpus().map(|(_, summary)| mean(summary, &|gpu| gpu.remote_reads));
-        table.row(std::iter::once("lines from elsewhere outstanding".to_owned()).chain(remote));
-        if with_gpus().next().is_some() {
+        for some in with_gpus.chunks(ABREAST) {
+            let mut table = beside("time of GPUs, of the run", some.iter().map(|(run, _)| *run));
+            for (at, (_, told)) in GPU_PHASES.iter().enumerate() {
+                let shares = some.iter().map(|(_, summary)| mean(summary, &|gpu| gpu.shares[at].1));
+                table.row(std::iter::once((*told).to_owned()).chain(shares));
+            }
+            let remote = some.iter().map(|(_, summary)| mean(summary, &|gpu| gpu.remote_reads));
+            table.row(std::iter::once("lines from elsewhere outstanding".to_owned()).chain(remote));
             write!(f, "\n{}", table.render())?;
         }
         for (run, pages) in self.summaries().filter_map(|(run, summary)| Some((run, summary.pages?))) {
@@ -162,16 +183,25 @@ impl Comparison {
     }
 
     fn breakdown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let systems = self.summaries().map(|(run, _)| run.system.clone());
-        let mut table = Table::new(std::iter::once("cycles of compute units".to_owned()).chain(systems));
-        for (reason, told) in REASONS {
-            let share =
-                |summary: &Summary| summary.units.as_ref().map_or("-".to_owned(), |units| percent(units.share(reason)));
-            let shares = self.summaries().map(|(_, summary)| share(summary));
-            table.row(std::iter::once(told.to_owned()).chain(shares));
+        let share = |summary: &Summary, reason| {
+            summary.units.as_ref().map_or("-".to_owned(), |units| percent(units.share(reason)))
+        };
+        let summaries: Vec<_> = self.summaries().collect();
+        for some in summaries.chunks(ABREAST) {
+            let mut table = beside("cycles of compute units", some.iter().map(|(run, _)| *run));
+            for (reason, told) in REASONS {
+                let shares = some.iter().map(|(_, summary)| share(summary, reason));
+                table.row(std::iter::once(told.to_owned()).chain(shares));
+            }
+            write!(f, "\n{}", table.render())?;
         }
-        write!(f, "\n{}", table.render())
+        Ok(())
     }
+}
+
+/// A table with a column for each of these machines.
+fn beside<'a>(what: &str, runs: impl Iterator<Item = &'a Compared>) -> Table {
+    Table::new(std::iter::once(what.to_owned()).chain(runs.map(|run| run.system.clone())))
 }
 
 /// A bar of letters. The end of each section is rounded, so that the whole bar has the right length.

@@ -9,6 +9,7 @@ mod bottleneck;
 mod caches;
 mod cores;
 mod elements;
+mod energy;
 mod gpus;
 mod memory;
 mod network;
@@ -20,6 +21,7 @@ pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
 pub(crate) use cores::PHASES;
 pub use cores::{Core, Cores};
+pub use energy::Spent;
 pub(crate) use gpus::GPU_PHASES;
 pub use gpus::{GpuTime, Pages};
 pub use memory::{MemoryTraffic, Rows};
@@ -70,6 +72,9 @@ pub struct Summary {
     /// Bytes moved between memories, or between caches and remote memories, by cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub moved: BTreeMap<String, u64>,
+    /// Calls of the program that copy, fill, map, unmap or migrate memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub movement_calls: Option<u64>,
     /// Bytes on each link of the fabric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, u64>,
@@ -79,6 +84,11 @@ pub struct Summary {
     /// What the driver did with pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
+    /// How long the machine was simulated: the program, and the host's time before and after it. Elements leak all the while.
+    pub simulated_fs: u64,
+    /// Energy of each kind of element in that time, if the machine has `[energy]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub energy: Vec<Spent>,
     /// Grouped by equal names; groups with the most back-pressure first.
     pub wires: Vec<Wires>,
     /// At most three, the worst first.
@@ -149,9 +159,12 @@ impl Summary {
             memory: MemoryTraffic::of(&elements, &total, facts, cycles, shared),
             network: Network::of(&total, of_network),
             moved: machine::moved_by_cause(&total),
+            movement_calls: subject.paged.map(|paged| paged.calls),
             links: machine::moved_by_link(&total),
             gpus: GpuTime::of(&total),
             pages: subject.paged.and_then(Pages::of),
+            simulated_fs: length,
+            energy: energy::by_element(&run.total()),
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),
         };

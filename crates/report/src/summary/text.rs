@@ -1,7 +1,7 @@
 //! The summary as text.
 
 use super::{
-    CacheLevel, Cores, GPU_PHASES, GpuTime, MemoryTraffic, Network, Summary, Units, Wires, caches::Accesses,
+    CacheLevel, Cores, GPU_PHASES, GpuTime, MemoryTraffic, Network, Spent, Summary, Units, Wires, caches::Accesses,
     cores::PHASES, units::REASONS,
 };
 use crate::{
@@ -74,6 +74,7 @@ impl fmt::Display for Summary {
                 writeln!(f, "\n  {}", wrap(&format!("{what}: {}", each.join(", ")), WIDTH - 4, 4))?;
             }
         }
+        energy_text(&self.energy, Time(self.simulated_fs), f)?;
         wires_text(&self.wires, f)?;
         self.bottleneck_text(f)
     }
@@ -271,4 +272,25 @@ fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ]);
     }
     if table.is_empty() { Ok(()) } else { write!(f, "\n{}", table.render()) }
+}
+
+/// Energy by kind of element, with the share that leaked.
+fn energy_text(energy: &[Spent], simulated: Time, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if energy.is_empty() {
+        return Ok(());
+    }
+    let microjoules = |femtojoules: u64| femtojoules as f64 / 1e9;
+    let all = energy.iter().fold(0, |sum: u64, spent| sum.saturating_add(spent.total()));
+    writeln!(f, "\n  energy {:.3} uJ in {simulated} of simulated time", microjoules(all))?;
+    let mut table = Table::new(["element", "uJ", "share", "leaked"]);
+    for spent in energy {
+        let (total, leaked) = (spent.total(), spent.passive_fj);
+        table.row([
+            spent.element.clone(),
+            format!("{:.3}", microjoules(total)),
+            percent(total as f64 / all as f64),
+            percent(leaked as f64 / total as f64),
+        ]);
+    }
+    write!(f, "{}", table.render())
 }

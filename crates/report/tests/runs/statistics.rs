@@ -61,7 +61,9 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
         let changes = ["gpus=2", "gpu.arrays=1", "gpu.l2.banks=2", &format!("fabric.part={part}")].map(str::to_owned);
         Machine::load(name, &changes).expect("the machine is sound")
     });
-    let gpus = [machine("r9nano"), machine("r9nano-hbm"), machine("vc-opt"), machine("vc-baseline-512")]
+    let lifetimes = ["gpu.lifetimes=true".to_owned()];
+    let l1_only = Machine::load("vc-l1only-32", &lifetimes).expect("the machine is sound");
+    let gpus = [machine("r9nano"), machine("r9nano-hbm"), machine("vc-opt"), machine("vc-baseline-512"), l1_only]
         .into_iter()
         .chain(networks)
         .chain(fabrics);

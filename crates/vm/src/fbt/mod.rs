@@ -13,6 +13,11 @@
 //! line that the cache holds is recalled, in order behind all answers. The cache answers each recall, in order behind
 //! all its earlier messages. Then the first-level caches are told to drop the page. Requests that waited are
 //! translated again.
+//!
+//! Where first-level caches alone are virtual (`[vcache 5.4]`), each has a table of its own below it, which detects
+//! synonyms in the same way, as the table of active synonyms of the design that 5.4 refers to. That cache writes
+//! through and gives up lines silently: the table knows its pages, not its lines. When an entry makes room, the cache
+//! is told to drop the page, which its filter mostly knows it does not hold.
 
 mod removal;
 mod table;
@@ -25,13 +30,13 @@ use crate::{
     shootdown::{Control, Orders},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Level, Scope};
-use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire};
+use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire, is_order};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PAGE, PhysAddr};
 use protocol::{Kind, Msg, Node};
 use removal::Removal;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use table::{Entry, address, bit, space};
+use table::{Entry, Tables, address, bit, space};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +56,11 @@ pub struct FbtPlace {
     pub banks: Interleave<Node>,
     /// All first-level caches above it.
     pub first_level: Vec<Node>,
-    /// Bytes of a line of the second-level cache: sectors of one line are translated once.
+    /// Bytes of a line of the cache above: sectors of one line are translated once.
     pub line: Bytes,
+    /// Whether the cache above is a first-level cache that writes through, and not a second-level cache that claims
+    /// lines and writes them back.
+    pub writes_through: bool,
 }
 
 /// A request whose page is being translated.
@@ -72,6 +80,10 @@ pub struct Fbt {
     to: Router<Packet>,
     /// By the number of the question.
     asks: Vec<Option<Ask>>,
+    /// The question about each line, and whether it is to be written. Never iterated.
+    asked: FxHashMap<(u64, bool), usize>,
+    /// Numbers of `asks` that are free.
+    free: Vec<usize>,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
     orders: Orders,
@@ -111,6 +123,8 @@ impl Fbt {
             from: side.from,
             to: Router::new(side.to, &pending, &scope.scope("neighbours"), &bell),
             asks: Vec::new(),
+            asked: FxHashMap::default(),
+            free: Vec::new(),
             answers: below.from,
             below: Sender::new(below.to, &pending, &scope.scope("below"), &bell),
             orders: Orders::new(control, &bell, scope),
@@ -172,14 +186,19 @@ impl Fbt {
 
     fn take(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         match packet.msg.kind {
-            Kind::Data | Kind::Ack => self.answered(packet),
+            // Orders between the caches above and below, and their answers.
+            _ if self.place.writes_through && is_order(packet.msg.line) && packet.msg.to != self.place.me => {
+                self.to.send(packet);
+                Ok(())
+            }
+            Kind::Data | Kind::Ack | Kind::Modified => self.answered(packet),
             Kind::Done => {
                 self.heard(packet.msg.line);
                 Ok(())
             }
             Kind::Evicted => self.evicted(&packet.msg),
-            Kind::Write => self.written_back(packet),
-            Kind::Read | Kind::Upgrade => {
+            Kind::Write if !self.place.writes_through => self.written_back(packet),
+            Kind::Read | Kind::Upgrade | Kind::Write | Kind::Modify => {
                 self.requests.increment();
                 self.request(packet)
             }
@@ -264,7 +283,7 @@ impl Fbt {
                 Ok(())
             }
             _ => {
-                self.ask(packet, packet.msg.kind == Kind::Upgrade);
+                self.ask(packet, packet.msg.kind != Kind::Read);
                 Ok(())
             }
         }
@@ -283,18 +302,18 @@ impl Fbt {
 
     /// Asks the IOMMU to translate the page of a request.
     fn ask(&mut self, packet: Packet, write: bool) {
-        let line = |packet: &Packet| packet.msg.line.0 / self.place.line.0;
-        let same = |ask: &&mut Ask| line(&ask.packet) == line(&packet) && ask.write == write;
-        if let Some(ask) = self.asks.iter_mut().flatten().find(same) {
+        let line = packet.msg.line.0 / self.place.line.0;
+        if let Some(number) = self.asked.get(&(line, write)) {
+            let ask = self.asks[*number].as_mut().expect("a question that is known is open");
             ask.more.push(packet);
             return;
         }
         let ask = Ask { packet, more: Vec::new(), write, stale: false };
-        let free = self.asks.iter().position(Option::is_none);
-        let number = free.unwrap_or_else(|| {
+        let number = self.free.pop().unwrap_or_else(|| {
             self.asks.push(None);
             self.asks.len() - 1
         });
+        self.asked.insert((line, write), number);
         self.asks[number] = Some(ask);
         self.question(number);
     }
@@ -316,9 +335,11 @@ impl Fbt {
             self.question(number);
             return Ok(());
         };
-        let Some(Ask { packet, more, .. }) = self.asks[number].take() else { return Ok(()) };
+        let Some(Ask { packet, more, write, .. }) = self.asks[number].take() else { return Ok(()) };
+        self.asked.remove(&(packet.msg.line.0 / self.place.line.0, write));
+        self.free.push(number);
         let tag = packet.msg.line.0;
-        if packet.msg.kind == Kind::Upgrade && !found.rights.write {
+        if packet.msg.kind != Kind::Read && !found.rights.write {
             return Err(Mistranslation::ReadOnly { asid: space(tag), virt: address(tag) });
         }
         let frame = found.place(address(tag / PAGE * PAGE)).0 / PAGE;
@@ -345,7 +366,7 @@ impl Fbt {
                 return Err(Mistranslation::Differs { asid, virt, requester, tables, size: Bytes(PAGE) });
             }
             entry.writable |= rights.write;
-            tables.set_line(way, bit(line), true);
+            self.mark(&mut tables, way, line);
             drop(tables);
             return self.known(way, packet);
         }
@@ -367,7 +388,7 @@ impl Fbt {
                     way,
                     Entry { page, frame, lines, writable, written, synonym, outstanding, locked, recalled },
                 );
-                tables.set_line(way, bit(line), true);
+                self.mark(&mut tables, way, line);
                 drop(tables);
                 self.known(way, packet)
             }
@@ -380,6 +401,13 @@ impl Fbt {
                 self.park(packet);
                 Ok(())
             }
+        }
+    }
+
+    /// Records that the second-level cache will receive a line. Of a first-level cache only pages are known.
+    fn mark(&self, tables: &mut Tables, way: usize, line: LineAddr) {
+        if !self.place.writes_through {
+            tables.set_line(way, bit(line), true);
         }
     }
 
@@ -409,6 +437,13 @@ impl Fbt {
             return Err(Mistranslation::ReadWriteSynonym { asid, virt, leading: virt, frame: place });
         }
         entry.written = true;
+        if msg.kind != Kind::Upgrade {
+            entry.outstanding += 1;
+            let line = entry.place(msg.line);
+            drop(tables);
+            self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });
+            return Ok(());
+        }
         drop(tables);
         let granted = Msg::new(msg.to, msg.from, Kind::UpgradeAck, msg.line, Block::EMPTY);
         self.to.send(granted.into());

@@ -75,6 +75,14 @@ impl Cache {
         assert_eq!((packet.msg.kind, packet.msg.line), (Kind::UpgradeAck, line));
     }
 
+    /// Writes a line through, or has it modified below; returns the line of the answer.
+    async fn pass(&self, kind: Kind, line: LineAddr) -> LineAddr {
+        self.send(Msg::new(L2, MEMORY, kind, line, bytes(line))).await;
+        let packet = self.next().await;
+        assert_eq!(packet.msg.kind, if kind == Kind::Write { Kind::Ack } else { Kind::Modified });
+        packet.msg.line
+    }
+
     /// Expects a recall of this line and gives the line up.
     async fn give_up(&self, line: LineAddr) {
         let packet = self.next().await;
@@ -89,8 +97,13 @@ impl Cache {
     }
 }
 
-/// Builds a table of `entries` over a driver's tables that map page n to physical page n, and runs a script.
-fn build<F: Future<Output = ()> + 'static>(world: &World, entries: usize, script: impl FnOnce(Cache) -> F + 'static) {
+/// Builds a table of `entries` over a driver's tables that map page n to physical page n, and runs a script. With
+/// `writes_through` the script is a first-level cache and the table its own.
+fn build<F: Future<Output = ()> + 'static>(
+    world: &World,
+    (entries, writes_through): (usize, bool),
+    script: impl FnOnce(Cache) -> F + 'static,
+) {
     let tables = DriverTables::default();
     (0..20).for_each(|page| tables.insert(SPACE, virt(page), phys(page), page != 9));
     let ((from_l2, l2), (from_l1, l1)) = (world.wires::<Packet, Packet>(3, 3), world.wires::<Packet, Packet>(3, 3));
@@ -103,7 +116,8 @@ fn build<F: Future<Output = ()> + 'static>(world: &World, entries: usize, script
     let second = SecondLevel { tables: pages.clone(), latency: Cycles(5) };
     let spec = IommuSpec { tlb: shared, walkers: WALKERS };
     iommu(spec, walk, vec![asked], Some(second), Some(control), &world.roots, &world.root.scope("iommu"));
-    let place = FbtPlace { me: FBT, banks: Interleave::One(L2), first_level: vec![L1], line: mem::Bytes(LINE as u64) };
+    let (banks, line) = (Interleave::One(L2), mem::Bytes(LINE as u64));
+    let place = FbtPlace { me: FBT, banks, first_level: vec![L1], line, writes_through };
     let side = Side {
         from: vec![l2.from, l1.from, to_memory.from],
         to: vec![(vec![L2], l2.to), (vec![L1], l1.to), (vec![MEMORY], to_memory.to)],
@@ -116,6 +130,7 @@ fn build<F: Future<Output = ()> + 'static>(world: &World, entries: usize, script
             let Packet { msg, .. } = memory.from.recv(Lane::Request).await;
             let (kind, data) = match msg.kind {
                 Kind::Read => (Kind::Data, bytes(msg.line)),
+                Kind::Modify => (Kind::Modified, bytes(msg.line)),
                 _ => (Kind::Ack, msg.data),
             };
             memory.to.send(Lane::Reply, Msg::new(MEMORY, L2, kind, msg.line, data).into(), HEADER).await;
@@ -139,11 +154,26 @@ fn build<F: Future<Output = ()> + 'static>(world: &World, entries: usize, script
 }
 
 fn runs<F: Future<Output = ()> + 'static>(entries: usize, script: impl FnOnce(Cache) -> F + Send + 'static) -> Run {
-    finish(Tables::new(), move |world| build(world, entries, script)).0
+    finish(Tables::new(), move |world| build(world, (entries, false), script)).0
+}
+
+/// The same below a first-level cache that alone is virtual.
+fn runs_below_first_level<F: Future<Output = ()> + 'static>(
+    entries: usize,
+    script: impl FnOnce(Cache) -> F + Send + 'static,
+) -> Run {
+    finish(Tables::new(), move |world| build(world, (entries, true), script)).0
 }
 
 fn fails<F: Future<Output = ()> + 'static>(script: impl FnOnce(Cache) -> F + Send + 'static) -> String {
-    let (run, _) = simulate(Tables::new(), move |world| build(world, 8, script));
+    fails_with(false, script)
+}
+
+fn fails_with<F: Future<Output = ()> + 'static>(
+    writes_through: bool,
+    script: impl FnOnce(Cache) -> F + Send + 'static,
+) -> String {
+    let (run, _) = simulate(Tables::new(), move |world| build(world, (8, writes_through), script));
     let Outcome::Failed { message, .. } = run.outcome else { panic!("{}", run.outcome) };
     message
 }
@@ -303,4 +333,50 @@ fn a_page_that_moves_without_a_shootdown_is_noticed() {
         cache.next().await;
     });
     assert!(message.contains("the page has been moved without a shootdown"), "{message}");
+}
+
+#[test]
+fn a_first_level_cache_that_alone_is_virtual_writes_through_under_its_tags() {
+    let run = runs_below_first_level(8, |cache| async move {
+        assert_eq!(cache.read(tag(SPACE, 5, 1)).await, (place(5, 1), true));
+        assert_eq!(cache.pass(Kind::Write, tag(SPACE, 5, 1)).await, tag(SPACE, 5, 1));
+        assert_eq!(cache.pass(Kind::Modify, tag(SPACE, 6, 2)).await, tag(SPACE, 6, 2));
+        assert_eq!(cache.read(tag(SPACE, 6, 2)).await, (place(6, 2), true));
+    });
+    assert_eq!(run.total().count("fbt.requests"), 4);
+    assert_eq!(run.total().count("iommu.tlb.hits") + run.total().count("iommu.tlb.misses"), 4, "each is translated");
+}
+
+#[test]
+fn a_first_level_cache_that_alone_is_virtual_keeps_pages_under_one_name() {
+    let run = runs_below_first_level(8, |cache| async move {
+        cache.tables.insert(SPACE, virt(30), phys(5), true);
+        assert_eq!(cache.read(tag(SPACE, 30, 1)).await, (place(5, 1), true), "the first name leads");
+        assert_eq!(cache.read(tag(SPACE, 5, 1)).await, (place(5, 1), false));
+    });
+    assert_eq!(run.total().count("fbt.synonyms"), 1);
+    let written_first = |cache: Cache| async move {
+        cache.tables.insert(SPACE, virt(30), phys(5), true);
+        cache.pass(Kind::Write, tag(SPACE, 5, 1)).await;
+        cache.read(tag(SPACE, 30, 1)).await;
+    };
+    let read_first = |cache: Cache| async move {
+        cache.tables.insert(SPACE, virt(30), phys(5), true);
+        cache.read(tag(SPACE, 5, 1)).await;
+        cache.read(tag(SPACE, 30, 1)).await;
+        cache.pass(Kind::Modify, tag(SPACE, 5, 1)).await;
+    };
+    for message in [fails_with(true, written_first), fails_with(true, read_first)] {
+        assert!(message.contains("names of one page of memory") && message.contains("which is written"), "{message}");
+    }
+}
+
+#[test]
+fn a_page_makes_room_below_a_first_level_cache_that_is_told_to_drop_it() {
+    let run = runs_below_first_level(1, |cache| async move {
+        cache.read(tag(SPACE, 5, 1)).await;
+        assert_eq!(cache.read(tag(SPACE, 6, 1)).await, (place(6, 1), true));
+        assert_eq!(cache.heard.borrow().as_slice(), [LineAddr((tag(SPACE, 5, 0).0 / PAGE * PAGE) | 1)]);
+    });
+    assert_eq!((run.total().count("fbt.evictions"), run.total().count("fbt.recalled_lines")), (1, 0));
 }

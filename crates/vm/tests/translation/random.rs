@@ -32,7 +32,7 @@ fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
             to_mmus.push(order);
             let (mut port, requester) = world.port(&format!("tlb{unit}"), 8);
             port.tlb = tlb(3);
-            let spec = MmuSpec { lookups: 1, misses: 2, waiting: 3, shootdown: Cycles(1) };
+            let spec = MmuSpec { lookups: 1, misses: 2, waiting: 3, shootdown: Cycles(1), lifetimes: false };
             let scope = world.root.scope(("mmu", unit));
             let mmu = vm::Mmu::new(spec, vec![port], below, Some(control), &world.roots, &scope);
             scope.serve("control", |cx| mmu.run(cx));

@@ -21,9 +21,9 @@ fn has(tlb: &mut Tlb, number: u64) -> bool {
 #[test]
 fn the_page_of_a_set_that_was_used_least_recently_goes_first() {
     let mut tlb = Tlb::new(TlbSpec::new(4, 2).unwrap());
-    assert!([0, 2, 1].iter().all(|number| !tlb.insert(SPACE, small(*number))));
+    assert!([0, 2, 1].iter().all(|number| tlb.insert(SPACE, small(*number)).is_none()));
     assert!(has(&mut tlb, 0));
-    assert!(tlb.insert(SPACE, small(4)), "a third page of the even set");
+    assert!(tlb.insert(SPACE, small(4)).is_some(), "a third page of the even set");
     assert_eq!([0, 1, 2, 4].map(|number| has(&mut tlb, number)), [true, true, false, true]);
 }
 

@@ -61,7 +61,7 @@ pub fn tlb(entries: usize) -> TlbSpec {
     TlbSpec::new(entries, entries).unwrap()
 }
 
-pub const MMU: MmuSpec = MmuSpec { lookups: 4, misses: 8, waiting: 16, shootdown: Cycles(0) };
+pub const MMU: MmuSpec = MmuSpec { lookups: 4, misses: 8, waiting: 16, shootdown: Cycles(0), lifetimes: false };
 pub const WALKERS: WalkersSpec = WalkersSpec { walkers: 2, queue: 4, shootdown: Cycles(0) };
 
 /// A request for `page` with number `id`.

@@ -6,14 +6,15 @@
 
 #define NO_COLOUR 0xffffffffu
 
-// The same rounds on the CPU.
-static void colour_rounds(const Graph *graph, const uint32_t *priorities, uint32_t *colours, bool both)
+// The same rounds on the CPU: so many, or until all nodes have a colour if that is 0.
+static void colour_rounds(const Graph *graph, const uint32_t *priorities, uint32_t *colours, bool both, unsigned rounds)
 {
     uint32_t *chosen = host_array(uint32_t, graph->nodes);
     for (size_t n = 0; n < graph->nodes; n++)
         colours[n] = NO_COLOUR;
     bool left = true;
-    for (uint32_t colour = 0; left; colour += both ? 2 : 1) {
+    unsigned done = 0;
+    for (uint32_t colour = 0; left && (rounds == 0 || done < rounds); colour += both ? 2 : 1, done++) {
         left = false;
         for (size_t n = 0; n < graph->nodes; n++) {
             bool largest = true, smallest = both;
@@ -33,12 +34,15 @@ static void colour_rounds(const Graph *graph, const uint32_t *priorities, uint32
     }
 }
 
-// Neighbours that have one colour, or nodes without any: there must be none.
-static uint32_t conflicts(const Graph *graph, const uint32_t *colours)
+// Neighbours that have one colour, and nodes without any after all rounds: there must be none.
+static uint32_t conflicts(const Graph *graph, const uint32_t *colours, bool all)
 {
     uint32_t found = 0;
     for (size_t n = 0; n < graph->nodes; n++) {
-        found += colours[n] == NO_COLOUR;
+        if (colours[n] == NO_COLOUR) {
+            found += all;
+            continue;
+        }
         for (uint32_t i = graph->starts[n]; i < graph->starts[n + 1]; i++)
             found += colours[graph->edges[i]] == colours[n];
     }
@@ -57,7 +61,8 @@ static void colour_graph(const Options *options, const char *choose, const char 
 
     region_begin();
     bool again = true;
-    for (uint32_t colour = 0; again; colour += both ? 2 : 1) {
+    unsigned rounds = options->iterations, done = 0;
+    for (uint32_t colour = 0; again && (rounds == 0 || done < rounds); colour += both ? 2 : 1, done++) {
         map_to_write(left);
         *left = 0;
         unmap(left);
@@ -75,9 +80,9 @@ static void colour_graph(const Options *options, const char *choose, const char 
         return;
     map_to_read(graph.starts), map_to_read(graph.edges), map_to_read(priorities);
     uint32_t *expected = host_array(uint32_t, nodes), none = 0, found;
-    colour_rounds(&graph, priorities, expected, both);
+    colour_rounds(&graph, priorities, expected, both, rounds);
     check_equal("colours", colours, expected, nodes);
-    found = conflicts(&graph, colours);
+    found = conflicts(&graph, colours, rounds == 0);
     check_equal("conflicts", &found, &none, 1);
 }
 

@@ -13,6 +13,7 @@ const Program colouring_maxmin_program = {
     .full = {150000},
     .presets = {{"paper-vcache", {1000000}}, {"scaled-vcache", {250000}}},
     .graph = "road",
+    .can_stop = true,
     .kernels = &kernels,
     .run = run,
 };

@@ -37,6 +37,26 @@ static void join_in_turn(const Graph *graph, const uint32_t *priorities, uint32_
     }
 }
 
+// The first rounds: undecided nodes of the lowest priority among their undecided neighbours join, which decides these.
+static void join_in_rounds(const Graph *graph, const uint32_t *priorities, uint32_t *states, unsigned rounds)
+{
+    uint32_t *chosen = host_array(uint32_t, graph->nodes);
+    while (rounds-- > 0) {
+        for (size_t n = 0; n < graph->nodes; n++) {
+            chosen[n] = states[n] == UNDECIDED;
+            for (uint32_t i = graph->starts[n]; i < graph->starts[n + 1]; i++)
+                chosen[n] &= states[graph->edges[i]] != UNDECIDED || is_larger(priorities, graph->edges[i], n);
+        }
+        for (size_t n = 0; n < graph->nodes; n++) {
+            if (!chosen[n])
+                continue;
+            states[n] = MEMBER;
+            for (uint32_t i = graph->starts[n]; i < graph->starts[n + 1]; i++)
+                states[graph->edges[i]] = OUTSIDE;
+        }
+    }
+}
+
 static void run(const Options *options)
 {
     Graph graph = make_graph(options, 53);
@@ -48,7 +68,8 @@ static void run(const Options *options)
         states[n] = UNDECIDED;
 
     region_begin();
-    for (bool again = true; again;) {
+    unsigned rounds = options->iterations, done = 0;
+    for (bool again = true; again && (rounds == 0 || done < rounds); done++) {
         map_to_write(left);
         *left = 0;
         unmap(left);
@@ -66,7 +87,10 @@ static void run(const Options *options)
         return;
     map_to_read(graph.starts), map_to_read(graph.edges), map_to_read(priorities);
     uint32_t *expected = host_array(uint32_t, nodes);
-    join_in_turn(&graph, priorities, expected);
+    if (rounds > 0)
+        join_in_rounds(&graph, priorities, expected, rounds);
+    else
+        join_in_turn(&graph, priorities, expected);
     check_equal("states", states, expected, nodes);
 }
 
@@ -78,6 +102,7 @@ const Program independent_set_program = {
     .full = {150000},
     .presets = {{"paper-vcache", {1000000}}, {"scaled-vcache", {250000}}},
     .graph = "road",
+    .can_stop = true,
     .kernels = &kernels,
     .run = run,
 };

@@ -4,6 +4,8 @@
 //! difference is set beside the figure that the machine file implies. It includes the probe's own overhead (the
 //! instructions of its loop).
 
+mod single;
+
 use crate::{Arg, Gpu, GpuError, NdRange, Rng, Timed};
 use machine::{Machine, Options};
 use mem::{Bytes, LINE};
@@ -19,8 +21,11 @@ pub struct Probe {
     pub measured: f64,
 }
 
-/// Measures a machine of one GPU.
-pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
+/// Measures a machine of one GPU. `single`: single instructions only, which takes seconds.
+pub fn probe(machine: &Machine, single: bool) -> Result<Vec<Probe>, GpuError> {
+    if single {
+        return single::probe(machine);
+    }
     let mut probes = Vec::new();
     let unit = &machine.compute_unit;
     let cycles = |time: engine::Time| time.0 as f64 * machine.clock.0 as f64 / 1e15;
@@ -30,26 +35,37 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
     let mut add = |what, unit, implied, measured| probes.push(Probe { what, unit, implied, measured });
 
     let [first, next] = launches(machine)?;
-    add("first launch of an empty kernel", "cycles", machine.dispatcher.first_launch.0 as f64, first);
-    add("next launch of an empty kernel", "cycles", machine.dispatcher.launch.0 as f64, next);
+    let dispatcher = &machine.dispatcher;
+    let whole = |launch: engine::Cycles| (launch.0 + dispatcher.finish.0) as f64;
+    add("first launch of an empty kernel", "cycles", whole(dispatcher.first_launch), first);
+    add("next launch of an empty kernel", "cycles", whole(dispatcher.launch), next);
     add("load that hits the vector cache", "cycles", l1, chase(machine, 8 << 10)?);
     add("load that hits the L2", "cycles", l1 + wire, chase(machine, 512 << 10)?);
     let memory = l1 + wire + below + machine.memory_latency();
     add("load from memory", "cycles", memory, chase(machine, 16 << 20)?);
     let line = LINE as f64 * machine.clock.0 as f64 / 1e9;
-    let l2 = line * machine.banks.count as f64;
+    let l2 = line * (machine.banks.count * machine.l2.ports) as f64;
     // More than the first-level caches hold, less than the L2.
     add("reading what the L2 holds", "GB/s", l2, stream(machine, 3 << 19, true)?);
     // The lower of memory's peak and what the L2's misses in flight allow.
-    let under_way = l2 * machine.l2.mshrs as f64 / (below + machine.memory_latency());
+    let under_way = line * (machine.banks.count * machine.l2.mshrs) as f64 / (below + machine.memory_latency());
     let memory = under_way.min(machine.memory_peak() / 1e9);
     add("reading from memory", "GB/s", memory, stream(machine, 16 << 20, false)?);
-    let arithmetic = unit.simds as f64 / unit.vector.0 as f64;
+    let arithmetic = unit.simds as f64 / unit.vector[0].0 as f64;
     add("vector instructions of a unit", "a cycle", arithmetic, vector(machine)?);
     let local = (unit.decode.0 + unit.local.0) as f64;
-    let conflicts = |stride: u32| f64::from((64 * stride / unit.local_banks.max(1)).clamp(1, 64) - 1);
+    let conflicts = |stride: u32| {
+        let words = f64::from((64 * stride / unit.local_banks.max(1)).clamp(1, 64));
+        words.max(unit.local_interval.0 as f64) - 1.0
+    };
     add("local load, neighbouring words", "cycles", local + conflicts(1), local_chase(machine, 1)?);
-    add("local load, all in one bank", "cycles", local + 63.0, local_chase(machine, unit.local_banks)?);
+    add(
+        "local load, all in one bank",
+        "cycles",
+        local + conflicts(unit.local_banks),
+        local_chase(machine, unit.local_banks)?,
+    );
+    probes.extend(single::probe(machine)?);
     Ok(probes)
 }
 

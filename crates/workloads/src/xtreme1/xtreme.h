@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define GROUP 256
+// Workgroups that a compute unit can hold at least: of 40 wavefronts each takes 4.
+#define RESIDENT 8
 
 typedef struct {
     size_t count, units, gpus;
@@ -22,6 +24,9 @@ static Vectors make_vectors(const Options *options, uint64_t seed)
     size_t count = options->size[0], units = options->size[1] ? options->size[1] : compute_units();
     size_t gpus = options->size[2] ? options->size[2] : 1;
     require(units <= 1024, "--size: %zu compute units; there can be up to 1024", units);
+    require(units <= RESIDENT * compute_units(),
+            "--size: %zu workgroups wait for each other, and %zu compute units can't be sure to hold more than %zu of them",
+            units, compute_units(), RESIDENT * compute_units());
     require(units % gpus == 0, "--size: %zu compute units can't be shared out evenly to %zu GPUs", units, gpus);
     require(count <= 1 << 26, "--size %zu: vectors of up to 2^26 elements can be computed", count);
     Vectors vectors = {.count = count, .units = units, .gpus = gpus};

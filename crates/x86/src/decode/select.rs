@@ -377,10 +377,8 @@ fn machine<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>>
         | Op::Prefetcht1
         | Op::Prefetcht2
         | Op::Prefetchw
-        | Op::Clflush
-        | Op::Clflushopt
-        | Op::Clwb
         | Op::Cldemote => Some(system::nop::<M>),
+        Op::Clflush | Op::Clflushopt | Op::Clwb => Some(system::flush::<M>),
         Op::Syscall => immediate(insn, i.next_ip(), system::syscall::<M>),
         Op::Cpuid => Some(cpuid::cpuid::<M>),
         Op::Rdtsc => immediate(insn, 0, system::rdtsc::<M>),

@@ -10,6 +10,13 @@ pub(crate) fn nop<M: Memory>(_: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
     NEXT
 }
 
+/// `clflush`, `clflushopt`, `clwb`. A line that only has to be written back may be dropped as well.
+pub(crate) fn flush<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
+    let address = insn.address(cpu);
+    memory.flush_line(address).map_err(|stop| cpu.stop(stop))?;
+    NEXT
+}
+
 /// `syscall`: sets RCX, R11 and RIP, and returns to the caller. The immediate is the address after it.
 pub(crate) fn syscall<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
     cpu.gpr[Reg::Rcx] = insn.immediate;
@@ -58,10 +65,10 @@ pub(crate) fn mark<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outco
     NEXT
 }
 
-/// `rdtscp`, which also returns the processor number: 0.
+/// `rdtscp`, which also returns the processor number.
 pub(crate) fn rdtscp<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     rdtsc(cpu, memory, insn)?;
-    cpu.gpr[Reg::Rcx] = 0;
+    cpu.gpr[Reg::Rcx] = cpu.processor.into();
     NEXT
 }
 

@@ -35,6 +35,8 @@ pub enum Work {
     StoreAddress,
     /// Provides the value of a store.
     StoreData,
+    /// Computes the address of a line that is written back and dropped (`clflush`).
+    Flush,
     /// Computes; the class determines latency and unit.
     Compute(Class),
 }

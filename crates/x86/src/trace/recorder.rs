@@ -71,6 +71,12 @@ impl<M: Memory> Memory for Recorder<M> {
         Ok(())
     }
 
+    fn flush_line(&mut self, address: u64) -> Result<(), Stop> {
+        self.memory.flush_line(address)?;
+        self.note(MemOpKind::Load, address, 1);
+        Ok(())
+    }
+
     fn probe_write(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
         self.memory.probe_write(address, bytes)
     }

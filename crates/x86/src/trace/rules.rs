@@ -92,6 +92,10 @@ impl Used {
         if stacked {
             (reads, writes) = (reads - STACK, writes - STACK);
         }
+        if matches!(instruction.mnemonic(), Op::Clflush | Op::Clflushopt | Op::Clwb) {
+            push(Work::Flush, self.reads, RegisterSet::NONE);
+            return ops;
+        }
         let moves = is_move(instruction);
         // The registers that provide the stored value.
         let mut stored = reads;

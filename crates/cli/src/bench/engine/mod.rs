@@ -9,6 +9,7 @@
 mod binned;
 mod figures;
 mod heap;
+pub mod knightsim;
 mod ours;
 mod parallel;
 mod stackful;

@@ -15,10 +15,9 @@ const PAIRS: [(u32, u32); 6] = [(2, 10), (10, 2), (5, 10), (10, 5), (20, 10), (1
 const USED: (u32, u32) = (10, 5);
 
 fn leased(number: usize, (read, write): (u32, u32), size: Size) -> Job {
-    let (elements, _) = vectors(size)[0];
     let changes = [format!("memory.read_lease={read}"), format!("memory.write_lease={write}")];
     // The machine file already has the used pair.
-    xtreme(number, elements, HALCONE, if (read, write) == USED { &[] } else { &changes })
+    xtreme(number, vectors(size)[0], HALCONE, size, if (read, write) == USED { &[] } else { &changes })
 }
 
 fn plan(options: Options) -> Plan {

@@ -1,12 +1,19 @@
 //! The experiments of HALCONE (`[halcone 5]`), and their common parts: systems, benchmarks with their sizes, and
 //! statistics.
 //!
-//! Sizes: the paper gives footprints (Table 3). Scaled inputs have a sixteenth of them, and a 64th where a run would
-//! take hours. The L2s, and the TSU, which has entries for their lines, are scaled to a quarter, so that inputs are
-//! several times as large as the L2, as in the paper. The L2s are not scaled as much as the inputs, because first-level
-//! caches keep their size: they hold the working set of resident workgroups, which does not grow with the input, and
-//! leases only work if lines live longer in the L2s than in the L1s. Costs of launches and calls are scaled like the
-//! inputs, because kernels are shorter by that factor. Quick inputs are smaller still, with the paper's caches.
+//! Sizes: the paper gives footprints (Table 3). Scaled inputs have a 64th of them or less, and run on an eighth of each
+//! GPU: compute units, L2 banks, memory channels, entries of the second-level TLB, and the bandwidth of every wire
+//! between chips. So compute units, banks and wires have the paper's proportions to each other, each compute unit
+//! runs several times as many workgroups as it holds, and what is short in the paper's systems is short here. A kernel
+//! takes as much less time as its input is smaller, times eight; launches and calls are made cheaper by the same
+//! factor. The L2s, and the TSU, which has entries for their lines, are a 32nd of the paper's: smaller ones would hold
+//! less than the L1s above them. L1s and first-level TLBs belong to a compute unit and are as they are: they hold the
+//! working set of resident workgroups, which does not grow with the input.
+//!
+//! Xtreme's vectors are an eighth of the paper's, on an eighth of each GPU, with an eighth of the L2s: every compute
+//! unit has exactly the paper's work.
+//!
+//! Quick inputs run on the paper's machines, which they do not fill.
 
 pub(super) mod fig2;
 pub(super) mod fig7;
@@ -35,50 +42,23 @@ struct Benchmark {
     compute_bound: bool,
     quick: &'static str,
     scaled: &'static str,
-    /// Factor by which the footprint and the launch costs are smaller than the paper's.
+    /// Factor by which the scaled footprint is smaller than the paper's.
     footprint: u64,
 }
 
+#[rustfmt::skip]
 const BENCHMARKS: [Benchmark; 11] = [
-    Benchmark { name: "aes", program: "aes", compute_bound: true, quick: "16384", scaled: "138672", footprint: 16 },
-    Benchmark { name: "atax", program: "atax", compute_bound: true, quick: "256", scaled: "1024", footprint: 16 },
-    Benchmark { name: "bfs", program: "bfs", compute_bound: false, quick: "30000", scaled: "236000", footprint: 64 },
-    Benchmark { name: "bicg", program: "bicg", compute_bound: true, quick: "256", scaled: "1024", footprint: 16 },
-    Benchmark {
-        name: "bs",
-        program: "bitonic-sort",
-        compute_bound: false,
-        quick: "16384",
-        scaled: "131072",
-        footprint: 64,
-    },
-    Benchmark { name: "fir", program: "fir", compute_bound: false, quick: "65536", scaled: "524288", footprint: 16 },
-    Benchmark {
-        name: "fws",
-        program: "floyd-warshall",
-        compute_bound: false,
-        quick: "128x1",
-        scaled: "256x1",
-        footprint: 64,
-    },
-    Benchmark { name: "mm", program: "matmul", compute_bound: false, quick: "192", scaled: "512", footprint: 64 },
-    Benchmark {
-        name: "mp",
-        program: "max-pooling",
-        compute_bound: true,
-        quick: "51x64x64",
-        scaled: "205x64x64",
-        footprint: 16,
-    },
-    Benchmark { name: "rl", program: "relu", compute_bound: false, quick: "131072", scaled: "524288", footprint: 16 },
-    Benchmark {
-        name: "conv",
-        program: "convolution",
-        compute_bound: false,
-        quick: "266x266",
-        scaled: "532x532",
-        footprint: 64,
-    },
+    Benchmark { name: "aes", program: "aes", compute_bound: true, quick: "16384", scaled: "34668", footprint: 64 },
+    Benchmark { name: "atax", program: "atax", compute_bound: true, quick: "256", scaled: "512", footprint: 64 },
+    Benchmark { name: "bfs", program: "bfs", compute_bound: false, quick: "30000", scaled: "30000", footprint: 512 },
+    Benchmark { name: "bicg", program: "bicg", compute_bound: true, quick: "256", scaled: "512", footprint: 64 },
+    Benchmark { name: "bs", program: "bitonic-sort", compute_bound: false, quick: "16384", scaled: "65536", footprint: 128 },
+    Benchmark { name: "fir", program: "fir", compute_bound: false, quick: "65536", scaled: "131072", footprint: 64 },
+    Benchmark { name: "fws", program: "floyd-warshall", compute_bound: false, quick: "128x1", scaled: "192x1", footprint: 128 },
+    Benchmark { name: "mm", program: "matmul", compute_bound: false, quick: "192", scaled: "256", footprint: 256 },
+    Benchmark { name: "mp", program: "max-pooling", compute_bound: true, quick: "51x64x64", scaled: "51x64x64", footprint: 64 },
+    Benchmark { name: "rl", program: "relu", compute_bound: false, quick: "131072", scaled: "131072", footprint: 64 },
+    Benchmark { name: "conv", program: "convolution", compute_bound: false, quick: "266x266", scaled: "362x362", footprint: 128 },
 ];
 
 /// The transactions that the paper counts (Fig. 7 b and c): reads and writes between L2s and memory, and between L1s and L2s. Orders to
@@ -92,39 +72,56 @@ const L2_WRITES: &str = "gpu*.l2_*.accesses.write/*";
 /// Table 2: size of each GPU's L2, and entries of the TSU behind each channel.
 const L2_KIB: u64 = 2048;
 const TSU_ENTRIES: u64 = 4096;
-/// Factor by which these are smaller with scaled inputs.
-const L2_SCALE: u64 = 4;
+/// Part of each GPU that scaled inputs run on, and of its L2 and of the TSU behind a channel.
+const EIGHTH: u64 = 8;
+const L2_PART: u64 = 32;
 
 /// Costs of a launch and of a call, as in the machine files.
 const FIRST_LAUNCH: u64 = 3600;
 const LAUNCH: u64 = 1800;
 const CALL_NS: u64 = 1000;
+/// Factor by which they are smaller with quick inputs.
+const QUICK_LAUNCHES: u64 = 16;
+
+/// An eighth of each GPU of a machine of Table 2, with a part of its L2.
+fn eighth(machine: &str, l2_part: u64) -> Vec<String> {
+    let mut changes = vec![
+        "gpu.arrays=1".to_owned(),
+        "gpu.l2.banks=1".to_owned(),
+        format!("gpu.l2.size={} KiB", L2_KIB / l2_part),
+        format!("gpu.l2_tlb.entries={}", 512 / EIGHTH),
+    ];
+    if [RDMA, HMG].contains(&machine) {
+        changes.push(format!("fabric.bandwidth={} GB/s", 32 / EIGHTH));
+    } else {
+        changes.extend([format!("fabric.bandwidth={} GB/s", 256 / EIGHTH), "memory.channels=1".to_owned()]);
+    }
+    if machine == HALCONE && l2_part > EIGHTH {
+        changes.push(format!("memory.tsu.entries={}", TSU_ENTRIES * EIGHTH / l2_part));
+    }
+    changes
+}
 
 /// The changes of a machine for a benchmark's size.
 fn scale(benchmark: &Benchmark, machine: &str, size: Size) -> Vec<String> {
-    if size == Size::Paper {
-        return Vec::new();
-    }
-    let launches = benchmark.footprint;
-    let mut changes = vec![
-        format!("gpu.dispatcher.first_launch={}", FIRST_LAUNCH / launches),
-        format!("gpu.dispatcher.launch={}", LAUNCH / launches),
-        format!("host.call={} ns", CALL_NS / launches),
-    ];
-    if size == Size::Scaled {
-        changes.push(format!("gpu.l2.size={} KiB", L2_KIB / L2_SCALE));
-    }
-    if size == Size::Scaled && machine == HALCONE {
-        changes.push(format!("memory.tsu.entries={}", TSU_ENTRIES / L2_SCALE));
-    }
+    let (mut changes, cheaper) = match size {
+        Size::Quick => (Vec::new(), QUICK_LAUNCHES),
+        Size::Scaled => (eighth(machine, L2_PART), benchmark.footprint / EIGHTH),
+        Size::Paper => return Vec::new(),
+    };
+    changes.extend([
+        format!("gpu.dispatcher.first_launch={}", FIRST_LAUNCH / cheaper),
+        format!("gpu.dispatcher.launch={}", LAUNCH / cheaper),
+        format!("host.call={} ns", CALL_NS / cheaper),
+    ]);
     changes
 }
 
 /// A benchmark on a machine, with further changes.
 fn job(benchmark: &Benchmark, machine: &str, size: Size, more: &[String]) -> Job {
     let input = size.of(benchmark.quick, benchmark.scaled, "paper-halcone");
-    // At the paper's sizes the CPU's reference takes longer than the run.
-    let check = if size == Size::Paper { " --no-check" } else { "" };
+    // The host's reference takes a good part of the processor's time, at the paper's sizes more than the run.
+    let check = if size == Size::Quick { "" } else { " --no-check" };
     Job::new(machine, benchmark.program, &format!("--size {input}{check}"))
         .with(&scale(benchmark, machine, size))
         .with(more)
@@ -151,27 +148,34 @@ type OfBenchmark<'a> = &'a dyn Fn(&Benchmark) -> Job;
 /// Differences from the paper's set-up, by size.
 fn notes(size: Size) -> Vec<String> {
     match size {
-        Size::Quick => vec!["small inputs, over the paper's caches: direction only".to_owned()],
+        Size::Quick => vec!["small inputs, over the paper's machines, which they do not fill: direction only".to_owned()],
         Size::Scaled => vec![
-            "inputs of a sixteenth of the paper's footprint (bfs, bs, fws, mm and conv: a 64th), and launches and calls that cost as much less; L2s and TSU of a \
-             quarter; L1s and TLBs as they are"
+            "an eighth of each GPU and of every wire between chips; inputs of a 64th of the paper's footprint (bs, fws and conv a 128th, mm a 256th, bfs a 512th), and \
+             launches and calls that cost as much less as kernels are shorter; L2s and TSU of a 32nd; L1s and their TLBs as they are; results are not checked by the programs"
                 .to_owned(),
         ],
         Size::Paper => vec!["the paper's footprints; results are not checked by the programs".to_owned()],
     }
 }
 
-/// An Xtreme program with this vector length on four GPUs of 32 compute units, with one workgroup per compute unit.
-fn xtreme(number: usize, elements: usize, machine: &str, more: &[String]) -> Job {
+/// An Xtreme program with vectors of this many KB of the paper, with one workgroup per compute unit, on four GPUs: of 32
+/// compute units, or of an eighth of everything, the vectors included.
+fn xtreme(number: usize, kib: usize, machine: &str, size: Size, more: &[String]) -> Job {
+    let (part, changes) = match size {
+        Size::Scaled => (EIGHTH as usize, eighth(machine, EIGHTH)),
+        Size::Quick | Size::Paper => (1, Vec::new()),
+    };
+    let (elements, units) = (kib * 256 / part, 128 / part);
     // Without coherence the results of Xtreme3 are wrong, as expected.
-    Job::new(machine, &format!("xtreme{number}"), &format!("--size {elements}x128x4 --no-check"))
+    Job::new(machine, &format!("xtreme{number}"), &format!("--size {elements}x{units}x4 --no-check"))
         .with(&["gpu.dispatcher.placement=bound".to_owned()])
+        .with(&changes)
         .with(more)
         .counting(&[READS, WRITES, NOTICES, L2_READS, L2_WRITES])
 }
 
-/// Lengths of vectors, and their sizes in KB; the smallest and the largest are the paper's.
-fn vectors(size: Size) -> Vec<(usize, u64)> {
-    let all = [(49_152, 192), (196_608, 768), (786_432, 3072), (3_145_728, 12_288), (25_165_824, 98_304)];
-    all[..size.of(2, 4, 5)].to_vec()
+/// Sizes of vectors in KB of the paper; the smallest and the largest are stated there.
+fn vectors(size: Size) -> &'static [usize] {
+    const ALL: [usize; 5] = [192, 768, 3072, 12_288, 98_304];
+    &ALL[..size.of(2, 4, 5)]
 }

@@ -42,7 +42,7 @@ pub(super) const PROGRAMS: [(&str, &str); 14] = [
 ];
 
 /// Scaled inputs, in the order of [`PROGRAMS`], and what part of the paper's they are: a sixteenth, or a quarter where that would be a few blocks only. RS has a
-/// sixty-fourth, with a sixteenth of the caches: it takes a hundred times as long to simulate as the others.
+/// sixty-fourth, with a sixteenth of what launches take: it takes a hundred times as long to simulate as the others.
 const SCALED: [(&str, u32); 14] = [
     ("131072", 16),
     ("256", 16),
@@ -59,6 +59,10 @@ const SCALED: [(&str, u32); 14] = [
     ("256x192", 16),
     ("131072", 16),
 ];
+
+/// What part of the paper's the caches of smaller inputs are. A sixteenth, as their footprint is, would leave an L1 sixteen lines: fewer than its wavefronts
+/// have in flight, whose number does not shrink with the input.
+const CACHES: u32 = 4;
 
 /// Sizes of quick runs, in the order of [`PROGRAMS`].
 const QUICK: [&str; 14] = [
@@ -116,7 +120,7 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
         Size::Paper => "--size paper-umh --no-check".to_owned(),
     };
     let mut keys = vec![format!("gpus={gpus}")];
-    // What caches hold and what calls of the driver and launches take have the paper's proportion to the input.
+    // What calls of the driver and launches take has the paper's proportion to the input.
     let part = match size {
         Size::Quick => 16,
         Size::Scaled => SCALED[place].1,
@@ -124,7 +128,7 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
     };
     if part > 1 {
         let caches = [("l1v", 16), ("l1s", 16), ("l2", 512)];
-        keys.extend(caches.map(|(cache, kib)| format!("gpu.{cache}.size={} KiB", kib / part)));
+        keys.extend(caches.map(|(cache, kib)| format!("gpu.{cache}.size={} KiB", kib / CACHES)));
         keys.push(format!("host.call={} ns", 1000 / part));
         keys.extend(
             [("first_launch", 3600), ("launch", 1800)]
@@ -145,10 +149,10 @@ pub(super) fn notes(size: Size) -> Vec<String> {
     let mut notes = vec![host.to_owned(), dealt.to_owned()];
     match size {
         Size::Quick => {
-            notes.push("about a sixty-fourth of the paper's footprint, with a sixteenth of its caches and of what calls and launches take: whole blocks weigh more than in the paper".into())
+            notes.push("about a sixty-fourth of the paper's footprint, with a quarter of its caches and a sixteenth of what calls and launches take: whole blocks weigh more than in the paper".into())
         }
         Size::Scaled => notes.push(
-            "a sixteenth of the paper's footprint (FW, FWT, SC: a quarter; RS: a sixty-fourth), with that part of its caches and of what calls and launches take; blocks and stacks as in the paper"
+            "a sixteenth of the paper's footprint (FW, FWT, SC: a quarter; RS: a sixty-fourth), with that part of what calls and launches take (RS: a sixteenth), and a quarter of its caches; blocks and stacks as in the paper"
                 .into(),
         ),
         Size::Paper => {}

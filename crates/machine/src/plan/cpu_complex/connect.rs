@@ -44,7 +44,10 @@ impl Lowering<'_> {
         };
         let from = self.plan.element(upper).path.to_string().replace('.', "_");
         let there = way(self.rate(upper), latency);
-        let wire = ports((name, there), (&format!("{name}_back_{from}"), way(self.rate(lower), back)));
+        let mut wire = ports((name, there), (&format!("{name}_back_{from}"), way(self.rate(lower), back)));
+        if let Wire::Ports { there, back } = &mut wire {
+            (there.head, back.head) = (cpu.network.head(), cpu.network.head());
+        }
         self.plan.connect(name, upper, lower, wire, freight)
     }
 
@@ -110,9 +113,11 @@ impl Lowering<'_> {
 
     fn connect_core(&mut self, cpu: &CpuComplex, ids: &CpuIds, core: &CoreIds) {
         let bandwidth = self.bandwidth(cpu);
+        // A first-level cache is part of the core: its pipeline reads it without a bus. The 32 GB/s of `[giles Table
+        // 4.1]` are those of the bus to the L2.
         let requests = Freight::Requests;
-        let data = self.pair((core.data, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), bandwidth, requests);
-        let code = self.pair((core.code, "to_l1i", core.l1i), (cpu.l1i.latency.0, 1), bandwidth, requests);
+        let data = self.pair((core.data, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), None, requests);
+        let code = self.pair((core.code, "to_l1i", core.l1i), (cpu.l1i.latency.0, 1), None, requests);
         for l1 in [core.l1d, core.l1i] {
             self.pair((l1, "to_l2", core.l2), (cpu.l2.latency.0, 1), bandwidth, Freight::Messages);
         }
@@ -123,7 +128,7 @@ impl Lowering<'_> {
             let wire = ports(("translate", way), ("translated", way));
             self.plan.connect("translate", mmu, walkers, wire, Freight::Translations);
             if matches!(self.pages(of.pages), Pages::Tables { .. }) {
-                self.pair((walkers, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), bandwidth, requests);
+                self.pair((walkers, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), None, requests);
             }
             self.shoots(shooter, walkers);
             self.shoots(shooter, mmu);

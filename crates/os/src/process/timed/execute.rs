@@ -37,9 +37,14 @@ impl TimedProcess {
             return self.lock(agent, index);
         }
         thread.locked = false;
+        let cpu_number = match thread.cpus.is_any() {
+            true => agent as u32,
+            false => thread.cpus.first_of(agent, process.agents, process.cpus).unwrap_or(0),
+        };
         let cpu = &mut thread.cpu;
         let before = cpu.instructions;
         cpu.tsc_offset = process.clock.time_stamp().wrapping_sub(before);
+        cpu.processor = cpu_number;
         let stepped = cpu.step(&mut process.space, &mut process.blocks);
         process.clock.executed(cpu.instructions - before);
         process.region.note(&mut cpu.marks);

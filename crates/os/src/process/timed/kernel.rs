@@ -73,6 +73,7 @@ impl TimedProcess {
         let process = &mut self.process;
         let Some(window) = process.space.window() else { return Advanced::Ended };
         window.enter_kernel(agent);
+        process.agent = agent;
         let (faults, hard) = (process.space.faults(), process.space.hard_faults());
         let before: Vec<Tid> =
             process.threads.iter().filter(|thread| thread.can_run()).map(|thread| thread.tid).collect();

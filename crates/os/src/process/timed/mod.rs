@@ -94,6 +94,7 @@ impl TimedProcess {
     /// Places a new or fast-forwarded process on this number of hardware threads.
     pub fn new(mut process: Process, agents: usize, spec: SystemSpec) -> Self {
         process.space.open_window(agents);
+        process.agents = agents;
         let (begun, end) = (process.clock.now(), process.end.take());
         process.clock.follow(begun);
         let forwarded = process.forward.is_some();
@@ -200,6 +201,19 @@ impl TimedProcess {
     /// Whether this agent is in the kernel.
     pub fn in_kernel(&self, agent: usize) -> bool {
         self.holder == Some(agent)
+    }
+
+    /// Whether a thread has ever been bound to CPUs.
+    pub fn has_bound(&self) -> bool {
+        self.process.has_bound
+    }
+
+    /// Whether a thread may run on an agent.
+    pub fn may_run(&self, tid: Tid, agent: usize) -> bool {
+        let process = &self.process;
+        let may = |index: usize| process.threads[index].cpus.first_of(agent, process.agents, process.cpus).is_some();
+        !process.has_bound
+            || process.thread_index(tid).is_none_or(|index| process.threads[index].cpus.is_any() || may(index))
     }
 
     /// Whether a thread is alive.

@@ -1,0 +1,135 @@
+//! A page about a run while it goes on: how far it is, what waits for what, how full its queues are; with buttons to pause and to stop it.
+//!
+//! It is served by the process that simulates, on the loopback address, under the rules of [`server`](crate::server): only requests
+//! that name this server and come from its own page are answered. The page asks once a second, and only while it is visible; a
+//! run that no page looks at is not disturbed.
+
+use crate::{
+    assets,
+    server::{Hosts, bytes, guarded, told, with_status},
+};
+use axum::{
+    Router,
+    extract::{Path, State},
+    http::StatusCode,
+    response::Response,
+    routing::{get, post},
+};
+use engine::{Hertz, Monitor, Snapshot, Time, Waiting};
+use serde_json::{Value, json};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A run to watch.
+pub struct Live {
+    /// The program and the machine.
+    pub title: String,
+    pub monitor: Monitor,
+    /// The clock in which simulated time is also told.
+    pub clock: Hertz,
+}
+
+struct Watched {
+    live: Live,
+    since: Instant,
+}
+
+/// How long the threads of a run have to answer a look. A round that takes longer is told without one.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A machine in which nothing happens for longer is called idle.
+const IDLE: Time = Time::micros(1);
+
+/// The most waits and levels that the page gets.
+const MOST: usize = 100;
+
+impl Live {
+    /// Serves the page at a port of the loopback address (0: any that is free) from a thread of its own, until the process ends. Returns
+    /// the address.
+    pub fn serve(self, port: u16) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let watched = Arc::new(Watched { live: self, since: Instant::now() });
+        let router = guarded(router(watched), Hosts::of(address));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let serve = move || {
+            // If the page can't be served any more, the run goes on without.
+            _ = runtime.block_on(async { axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await });
+        };
+        thread::Builder::new().name("live page".to_owned()).spawn(serve)?;
+        Ok(address)
+    }
+}
+
+fn router(watched: Arc<Watched>) -> Router {
+    let order = |give: fn(&Monitor)| {
+        post(move |State(watched): State<Arc<Watched>>| async move {
+            give(&watched.live.monitor);
+            answer(&json!({}))
+        })
+    };
+    Router::new()
+        .route("/api/live", get(state))
+        .route("/api/live/pause", order(Monitor::pause))
+        .route("/api/live/resume", order(Monitor::resume))
+        .route("/api/live/stop", order(Monitor::stop))
+        .route("/", get(|| page(Path("live.html".to_owned()))))
+        .route("/{name}", get(page))
+        .with_state(watched)
+}
+
+async fn page(Path(name): Path<String>) -> Response {
+    match assets::find(&name) {
+        Some((kind, content)) => bytes(kind, content),
+        None => with_status(StatusCode::NOT_FOUND, format!("There is no '{name}' here.\n")),
+    }
+}
+
+fn answer(value: &Value) -> Response {
+    told(value).unwrap_or_else(|(status, text)| with_status(status, text))
+}
+
+async fn state(State(watched): State<Arc<Watched>>) -> Response {
+    let looked = tokio::task::spawn_blocking(move || {
+        let Watched { live: Live { title, monitor, clock }, since } = &*watched;
+        let (done, expected) = monitor.work();
+        let headway = monitor.headway();
+        json!({
+            "title": title,
+            "seconds": since.elapsed().as_secs_f64(),
+            "time": monitor.time().to_string(),
+            "time_fs": monitor.time().0,
+            "cycles": (monitor.time().0 as f64 * clock.0 as f64 / 1e15) as u64,
+            "idle_until": monitor.idle_until().filter(|until| until.0 - monitor.time().0.min(until.0) > IDLE.0).map(|time| time.to_string()),
+            "paused": monitor.is_paused(),
+            "stopped": monitor.is_stopped(),
+            "done": done,
+            "expected": expected,
+            "instructions": headway.instructions,
+            "wave_instructions": headway.wave_instructions,
+            "kernels": headway.kernels,
+            "look": monitor.look(PATIENCE).map(shortened),
+        })
+    });
+    answer(&looked.await.unwrap_or_else(|error| json!({ "error": error.to_string() })))
+}
+
+/// The longest waits and the highest levels.
+fn shortened(Snapshot { time, mut waits, mut levels }: Snapshot) -> Value {
+    waits.waiting.sort_by(|one, other| (one.since, &one.context).cmp(&(other.since, &other.context)));
+    levels.sort_by(|(one, high), (other, low)| (low, one).cmp(&(high, other)));
+    let (held_up, filled) = (waits.waiting.len(), levels.len());
+    waits.waiting.truncate(MOST);
+    levels.truncate(MOST);
+    let waiting = waits.waiting.iter().map(|Waiting { context, on, since, wakers, .. }| {
+        json!({ "context": context, "on": on, "for": time.0.saturating_sub(since.0), "wakers": wakers })
+    });
+    let waiting: Vec<Value> = waiting.collect();
+    json!({ "held_up": held_up, "waiting": waiting, "filled": filled, "levels": levels, "circle": waits.circle })
+}

@@ -321,7 +321,10 @@ impl Cache {
             return Ok(true);
         }
         // A line fetched for these accesses must not be lost before they have used it.
-        if self.top.is_some() && (self.in_order()? || self.atomic_owned()?) {
+        if let Some(top) = &self.top
+            && (top.ready.has(Lane::Coherence) || !self.owned.is_empty())
+            && (self.in_order()? || self.atomic_owned()?)
+        {
             return Ok(true);
         }
         if let Some(line) = self.retries.as_ref().and_then(RetryQueue::due) {
@@ -331,7 +334,7 @@ impl Cache {
         if self.work()? {
             return Ok(true);
         }
-        if self.top.is_some() && self.probe()? {
+        if self.top.is_some() && self.ready.has(Lane::Coherence) && self.probe()? {
             return Ok(true);
         }
         if self.bank.has_too_many_write_backs() && self.bank.drain()? {
@@ -410,6 +413,9 @@ impl Cache {
 
     /// Takes an answer, if one has come. Answers are always accepted.
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+        if !self.ready.has(Lane::Reply) {
+            return Ok(false);
+        }
         let Some(number) = self.ready.first(&[Lane::Reply], 0) else { return Ok(false) };
         let Some(packet) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
         self.free_at += u64::from(now < self.free_at);
@@ -472,7 +478,7 @@ impl Cache {
                 front.passing(&request, *node, now);
                 let stamps = Stamps::now(request.stamp as u32);
                 let msg = Msg { stamps, ..Msg::new(*node, self.me, Kind::Modify, request.line(), request.data) };
-                self.atomics.push_back(Packet { atomic: Some(atomic), frame, ..msg.into() });
+                self.atomics.push_back(Packet { atomic: Some(atomic), frame: frame.into(), ..msg.into() });
             }
             Access::Load | Access::Store => {
                 if self.bank.offer_of(front.message(&request, *node), request.lanes)? == Offer::Refused {

@@ -11,8 +11,16 @@ use figures::designs::{DESIGNS, Design};
 use machine::Machine;
 use miette::{IntoDiagnostic, bail};
 use os::End;
-use report::Comparison;
-use std::time::Instant;
+use report::{Comparison, Summary};
+use std::{
+    num::NonZero,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::Instant,
+};
 
 /// Run a program on several machines and compare them: time, speedup, bytes moved, and where the cycles of cores and compute units
 /// went.
@@ -31,11 +39,22 @@ pub struct Compare {
     /// The machines: names (see `cohesim list systems`) or files. Speedups are against the first.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', default_values = DEFAULT)]
     systems: Vec<String>,
+    /// How many machines are simulated at a time; the result is the same [default: as many as there are processors for their
+    /// threads]. A program that may write to a folder of this computer runs on one machine at a time.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZero<usize>>,
     /// Compare every memory design of the papers, on one GPU unless --set gpus=N says more.
     #[arg(long, conflicts_with = "systems")]
     designs: bool,
     #[command(flatten)]
     how: System,
+}
+
+/// A program's end on a machine, and what is compared.
+struct Compared {
+    end: End,
+    printed: String,
+    summary: Option<Summary>,
 }
 
 /// The GPUs of the papers, and the one that others simulate.
@@ -50,27 +69,29 @@ impl Compare {
         let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();
         let mut comparison = Comparison::new(self.guest.name(), &arguments);
         let mut wrong = Vec::new();
-        let begun = Instant::now();
-        for (number, machine) in machines.iter().enumerate() {
-            let folder = out.as_ref().map(|out| out.path().join(&machine.name));
-            let (ran, summary) =
-                self.how.run(&self.guest, machine, Output::Kept, folder.as_deref(), &Monitor::default(), ui)?;
-            match (ran.end, summary) {
+        let folder = |machine: &Machine| out.as_ref().map(|out| out.path().join(&machine.name));
+        let run = |machine: &Machine| -> miette::Result<Compared> {
+            let (ran, summary) = self.how.run(
+                &self.guest,
+                machine,
+                Output::Kept,
+                folder(machine).as_deref(),
+                &Monitor::default(),
+                ui,
+            )?;
+            Ok(Compared { end: ran.end, printed: ran.output.text, summary })
+        };
+        let ran = self.run_all(&machines, run);
+        for (machine, ran) in machines.iter().zip(ran) {
+            let Some(Compared { end, printed, summary }) = ran.transpose()? else { continue };
+            match (end, summary) {
                 (End::Exited { code: 0 }, Some(summary)) => comparison.add(summary),
                 (end, _) => {
-                    let printed = ran.output.text.trim_end();
+                    let printed = printed.trim_end();
                     comparison
                         .failed(&machine.name, format!("{end}{}{printed}", if printed.is_empty() { "" } else { ": " }));
                     wrong.push(machine.name.as_str());
                 }
-            }
-            if interrupted() {
-                break;
-            }
-            let (ended, open) = (number + 1, machines.len() - number - 1);
-            if open > 0 {
-                let left = about(begun.elapsed().mul_f64(open as f64 / ended as f64));
-                eprintln!("{ended} of {} machines are done; {left} left", machines.len());
             }
         }
         if let Some(out) = out {
@@ -86,6 +107,44 @@ impl Compare {
             bail!("'{}' did not end well on {}", self.guest.name(), wrong.join(", "));
         }
         Ok(())
+    }
+
+    /// Runs the machines, several at a time, in their order. There is no result of those that were not run because the
+    /// user interrupted the command or a run could not be made.
+    fn run_all<T: Send>(
+        &self,
+        machines: &[Machine],
+        run: impl Fn(&Machine) -> miette::Result<T> + Sync,
+    ) -> Vec<Option<miette::Result<T>>> {
+        let processors = || thread::available_parallelism().map_or(1, NonZero::get);
+        let jobs = self.jobs.map_or_else(|| (processors() / self.how.threads.get()).max(1), NonZero::get);
+        // Runs that write to folders of this computer must not meet there.
+        let jobs = if self.guest.writes() { 1 } else { jobs.min(machines.len()) };
+        let (begun, next, stop) = (Instant::now(), AtomicUsize::new(0), AtomicBool::new(false));
+        let results = Mutex::new(machines.iter().map(|_| None).collect::<Vec<_>>());
+        let lock = || results.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = || {
+            while !interrupted() && !stop.load(Ordering::Relaxed) {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(machine) = machines.get(number) else { return };
+                let ran = run(machine);
+                stop.fetch_or(ran.is_err(), Ordering::Relaxed);
+                let mut results = lock();
+                results[number] = Some(ran);
+                let ended = results.iter().flatten().count();
+                drop(results);
+                let open = machines.len() - ended;
+                if open > 0 {
+                    let left = about(begun.elapsed().mul_f64(open as f64 / ended as f64));
+                    eprintln!("{ended} of {} machines are done; {left} left", machines.len());
+                }
+            }
+        };
+        thread::scope(|scope| {
+            (1..jobs).for_each(|_| _ = scope.spawn(work));
+            work();
+        });
+        results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The machines of the designs that can have as many GPUs as are wanted, named for the designs.

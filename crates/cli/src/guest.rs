@@ -242,6 +242,11 @@ impl GuestOptions {
         Ok(options)
     }
 
+    /// Whether the program may write to a folder of this computer.
+    pub fn writes(&self) -> bool {
+        self.mount.iter().any(|mount| mount.writable)
+    }
+
     /// The folders that the user mounts, the current folder first.
     fn shown(&self, here: &Path) -> Vec<Mount> {
         let working = Mount { host: here.into(), guest: Some(here.into()), writable: false };

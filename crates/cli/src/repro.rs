@@ -37,7 +37,7 @@ pub struct Repro {
     native: bool,
     /// How many runs go on at a time; the result is the same [default: as many as there are processors].
     #[arg(long, value_name = "N")]
-    threads: Option<NonZero<usize>>,
+    jobs: Option<NonZero<usize>>,
     /// Write findings.json and a page to look at (report.html) to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -61,7 +61,7 @@ impl Repro {
             .or_else(Store::default_folder)
             .map(|folder| Ok::<_, miette::Report>(Store::new(folder, &simulator()?)));
         let store = store.transpose()?;
-        let threads = self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+        let threads = self.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
         let monitor = Monitor::default();
         let watched = Progress::start(experiment.name, &monitor, None, ui);
         let headway = Headway::default();

@@ -23,7 +23,7 @@ pub struct System {
     sets: Vec<String>,
     /// Run in this many threads; the result is the same.
     #[arg(long, value_name = "N", default_value = "1")]
-    threads: NonZero<usize>,
+    pub threads: NonZero<usize>,
     /// Run without time up to a point, and in time from there: kernel:N (the start of the N-th kernel), roi (the mark of the
     /// program's region of interest) or instructions:N. Caches are cold there, unless --warm-up says otherwise.
     #[arg(long, value_name = "POINT")]

@@ -75,6 +75,9 @@ pub struct Partition {
     told: u64,
     /// The number of events before this window.
     ran: u64,
+    /// The time of the next event here, and whether anything can still happen here, as they were at the end of the last
+    /// window; `None` if that is not known.
+    rests: Cell<Option<(Time, bool)>>,
 }
 
 /// The result of a window.
@@ -106,6 +109,7 @@ impl Partition {
             peak: Peak::default(),
             told: 0,
             ran: 0,
+            rests: Cell::new(None),
         }
     }
 
@@ -151,7 +155,11 @@ impl Partition {
     /// of the last window and hands over the mail of this one.
     pub(crate) fn window(&mut self, start: Time, end: Time, number: u64, round: Time) -> Window {
         let this = (number % 2) as usize;
-        self.take_mail_in(&self.spec.letterboxes, start, 1 - this);
+        let has_mail = self.take_mail_in(&self.spec.letterboxes, start, 1 - this);
+        if let Some((next, live)) = self.rests.take().filter(|(next, _)| !has_mail && *next >= end) {
+            self.rests.set(Some((next, live)));
+            return Window { next, live, events: 0, livelock: None, control: Vec::new() };
+        }
         let livelock = if self.is_stuck { None } else { self.run_domains(end) };
         self.is_stuck |= livelock.is_some();
         let Arrives { first: mail, beyond } = self.hand_mail_over(this, round);
@@ -159,7 +167,11 @@ impl Partition {
         let control = self.shared.control.take();
         let ran = self.events();
         let events = ran - std::mem::replace(&mut self.ran, ran);
-        Window { next: self.next().min(mail), live: mail != Time::NEVER || self.is_live(), events, livelock, control }
+        let (next, live) = (self.next(), self.is_live());
+        if !self.is_stuck {
+            self.rests.set(Some((next, live)));
+        }
+        Window { next: next.min(mail), live: mail != Time::NEVER || live, events, livelock, control }
     }
 
     /// Abandons the model: the builder of this partition has found that there is nothing to run. No partition then
@@ -184,7 +196,9 @@ impl Partition {
 
     /// Takes in the mail that other teams sent in the last round; this round begins at `start`.
     pub(crate) fn take_far_mail_in(&self, start: Time, round: u64) {
-        self.take_mail_in(&self.spec.far_letterboxes, start, 1 - (round % 2) as usize);
+        if self.take_mail_in(&self.spec.far_letterboxes, start, 1 - (round % 2) as usize) {
+            self.rests.set(None);
+        }
     }
 
     /// Hands over the mail for other teams and the journal entries of this round. Returns when the first mail of this
@@ -212,11 +226,14 @@ impl Partition {
         self.shared.partition
     }
 
-    fn take_mail_in(&self, letterboxes: &[Letterbox], start: Time, parity: usize) {
-        let ends = self.shared.ends.borrow();
+    /// Takes mail in; returns whether there was any.
+    fn take_mail_in(&self, letterboxes: &[Letterbox], start: Time, parity: usize) -> bool {
         letterboxes[self.shared.partition].with(parity, |wires| {
+            let ends = self.shared.ends.borrow();
+            let has_mail = !wires.is_empty();
             wires.drain(..).for_each(|wire| ends.incoming(wire).take_in(parity, start));
-        });
+            has_mail
+        })
     }
 
     /// Hands over the mail for this team, in a round that ends at `end`. Returns when the first of it arrives.

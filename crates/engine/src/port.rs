@@ -358,6 +358,7 @@ impl Ready {
         Ready((0..inlets.div_ceil(64).max(1) * 3).map(|_| Cell::new(0)).collect())
     }
 
+    #[inline]
     fn word(&self, lane: Lane, word: usize) -> &Cell<u64> {
         &self.0[word * 3 + lane as usize]
     }
@@ -372,7 +373,15 @@ impl Ready {
         word.set(word.get() & !(1 << (number % 64)));
     }
 
+    /// Whether any inlet has an item in this lane.
+    #[inline]
+    pub fn has(&self, lane: Lane) -> bool {
+        let words = self.0.len() / 3;
+        (0..words).any(|word| self.word(lane, word).get() != 0)
+    }
+
     /// The first inlet, from number `from` on, with an item in one of `lanes`.
+    #[inline]
     pub fn first(&self, lanes: &[Lane], from: usize) -> Option<usize> {
         let all = |word: usize| lanes.iter().fold(0, |all, lane| all | self.word(*lane, word).get());
         for word in from / 64..self.0.len() / 3 {

@@ -26,7 +26,7 @@ pub struct Packet {
     pub era: u32,
     /// With virtually addressed caches: the physical page that the requester means, if it knows. Modelled hardware does
     /// not read it; the checks of a run and page walks of fixed latency do.
-    pub frame: Option<PhysAddr>,
+    pub frame: Frame,
     /// The caches use this line only for the accesses that wait for it and do not keep it: its address is a synonym,
     /// and another address leads the page.
     pub once: bool,
@@ -34,9 +34,29 @@ pub struct Packet {
     pub tlb_missed: bool,
 }
 
+/// A physical page, or none. It takes half the bytes of an `Option`, so that a packet is small enough to be copied
+/// without a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame(u64);
+
+impl Frame {
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// The page, if there is one.
+    pub fn known(self) -> Option<PhysAddr> {
+        (self != Self::NONE).then_some(PhysAddr(self.0))
+    }
+}
+
+impl From<Option<PhysAddr>> for Frame {
+    fn from(page: Option<PhysAddr>) -> Self {
+        page.map_or(Self::NONE, |page| Self(page.0))
+    }
+}
+
 impl From<Msg<LINE>> for Packet {
     fn from(msg: Msg<LINE>) -> Self {
-        Self { msg, atomic: None, era: 0, frame: None, once: false, tlb_missed: false }
+        Self { msg, atomic: None, era: 0, frame: Frame::NONE, once: false, tlb_missed: false }
     }
 }
 
@@ -257,5 +277,15 @@ impl Router<Packet> {
             lane => lane,
         };
         self.to(packet.msg.to).send(lane, packet, bytes(&packet.msg));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_small_enough_to_be_copied_without_a_call() {
+        assert!(size_of::<Packet>() <= 128, "{} bytes", size_of::<Packet>());
     }
 }

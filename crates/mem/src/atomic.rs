@@ -32,8 +32,10 @@ pub enum AtomicOp {
     MaskedOr,
 }
 
-/// An atomic access to one or more elements of a line, of 4 bytes each, or of 8 if `wide`.
+/// An atomic access to one or more elements of a line, of 4 bytes each, or of 8 if `wide`. Packed, so that requests and
+/// packets, which have room for one, stay small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed)]
 pub struct Atomic {
     pub op: AtomicOp,
     pub wide: bool,

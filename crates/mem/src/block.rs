@@ -62,7 +62,7 @@ impl Mask {
     }
 
     /// The byte numbers, in order.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
+    pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let next = left.trailing_zeros() as usize;

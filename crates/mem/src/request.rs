@@ -86,3 +86,13 @@ pub struct Reply {
     /// The logical time at which the access was performed, in protocols that have one.
     pub stamp: Stamp,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_small_enough_to_be_copied_without_a_call() {
+        assert!(size_of::<Request>() <= 128, "{} bytes", size_of::<Request>());
+    }
+}

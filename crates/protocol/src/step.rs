@@ -390,14 +390,15 @@ pub fn step<const N: usize>(
     msg: &Msg<N>,
     log: &mut impl Witness,
 ) -> Result<Step<N>, Box<Impossible>> {
-    let mut sends = Vec::new();
+    let (mut sends, before) = (Vec::new(), *line);
     let met = look(controller, table, place, line, msg);
-    let done = perform(controller, table, place, line, msg, met, log, &mut sends)?;
+    let done = perform(controller, table, place, line, msg, met, log, &mut sends);
+    let done = done.inspect_err(|_| *line = before)?;
     Ok(if done { Step::Sends(sends) } else { Step::Stall })
 }
 
 /// Executes what [`look`] has found, and appends the messages to send to `sends`. Returns `false` on a stall; then
-/// nothing has changed.
+/// nothing has changed. After an error the line may have changed.
 #[expect(clippy::too_many_arguments, reason = "the arguments of `step`, what `look` found and where sends go")]
 pub fn perform<const N: usize>(
     controller: &dyn Controller<N>,
@@ -425,11 +426,10 @@ pub fn perform<const N: usize>(
         Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log.history(msg.line))),
         Cell::Go(next, actions) => (*next, actions),
     };
-    let (before, sent) = (*line, sends.len());
+    let sent = sends.len();
     let mut work = Work { place, line, msg, sends };
     for &action in actions.iter() {
         if let Err(why) = controller.act(action, &mut work) {
-            *work.line = before;
             work.sends.truncate(sent);
             let why = format!("{} {why}", table.actions[action as usize]);
             return Err(impossible(event_name(), why, log.history(msg.line)));

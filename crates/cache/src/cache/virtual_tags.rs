@@ -74,12 +74,12 @@ impl Cache {
     pub(super) fn packet(&self, msg: Msg<LINE>) -> Packet {
         let Some(tags) = &self.tags else { return msg.into() };
         let frame = tags.frames.get(&(msg.line.0 / PAGE)).copied().map(PhysAddr);
-        Packet { frame, once: msg.kind == Kind::Data && tags.once == Some(msg.line), ..msg.into() }
+        Packet { frame: frame.into(), once: msg.kind == Kind::Data && tags.once == Some(msg.line), ..msg.into() }
     }
 
     /// Records the physical page that came with a message.
     pub(super) fn note(&mut self, packet: &Packet) {
-        if let (Some(tags), Some(frame)) = (&mut self.tags, packet.frame) {
+        if let (Some(tags), Some(frame)) = (&mut self.tags, packet.frame.known()) {
             tags.frames.insert(packet.msg.line.0 / PAGE, frame.0);
         }
     }

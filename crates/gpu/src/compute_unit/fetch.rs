@@ -12,6 +12,9 @@ const SLOTS: u64 = 1 << 16;
 impl Unit {
     /// Requests a code line for the next wavefront with space in its buffer. Returns whether it did.
     pub fn fetch(&mut self, ends: &Ends) -> bool {
+        if !self.slots.has_buffers() {
+            return false;
+        }
         let first = self.fetch_turn + 1;
         let (mut from, mut wrapped) = (first, false);
         loop {

@@ -189,32 +189,42 @@ fn local_cycles(access: &LdsAccess, banks: u32) -> u64 {
     if access.kind == LdsKind::Permute || access.mask == 0 {
         return 1;
     }
-    let mut latest = [[0; 4]; 64];
-    let cycles: u64 = [0, 32].into_iter().map(|first| busiest_bank(access, first, banks.min(64), &mut latest)).sum();
+    let cycles: u64 = [0, 32].into_iter().map(|first| busiest_bank(access, first, banks.min(64))).sum();
     cycles.max(1)
 }
 
-/// The number of words of the busiest bank, for the 32 lanes from `first` on. `latest` is room for the last four words
-/// that each bank serves.
-fn busiest_bank(access: &LdsAccess, first: usize, banks: u32, latest: &mut [[u32; 4]; 64]) -> u64 {
+/// The number of words of the busiest bank, for the 32 lanes from `first` on. A word counts again if its bank has
+/// served four others since.
+fn busiest_bank(access: &LdsAccess, first: usize, banks: u32) -> u64 {
     let words = u32::from(access.bytes).div_ceil(4).max(1);
-    let bank_of = |word: u32| if banks.is_power_of_two() { word & (banks - 1) } else { word % banks };
     // A word that several lanes read is read once; of atomic accesses, each lane changes the word that the one before has left.
     let together = access.kind != LdsKind::Atomic;
-    let (mut served, mut busiest) = ([0_u8; 64], 0);
+    let of_power = banks.is_power_of_two().then(|| banks - 1);
+    let (mut served, mut latest, mut busiest) = ([0_u8; 64], [[0; 4]; 64], 0);
     let mut serve = |address: u32| {
         for word in address / 4..address / 4 + words {
-            let bank = bank_of(word) as usize % 64;
-            let count = usize::from(served[bank]);
-            if !together || !latest[bank][..count.min(4)].contains(&word) {
-                latest[bank][count % 4] = word;
+            let bank = of_power.map_or_else(|| word % banks, |mask| word & mask) as usize % 64;
+            let (count, latest) = (usize::from(served[bank]), &mut latest[bank]);
+            let known = match count {
+                _ if !together => false,
+                0 => false,
+                1 => latest[0] == word,
+                _ => latest[..count.min(4)].contains(&word),
+            };
+            if !known {
+                latest[count % 4] = word;
                 served[bank] += 1;
                 busiest = busiest.max(count + 1);
             }
         }
     };
+    let mut before = None;
     for lane in Mask(access.mask >> first & 0xffff_ffff).iter() {
         let address = access.addresses.0[first + lane];
+        // Neighbours often read the same words, which lie in different banks if there are four.
+        if together && banks >= 4 && before.replace(address) == Some(address) {
+            continue;
+        }
         serve(address);
         if let Some(distance) = access.second {
             serve(address.wrapping_add_signed(distance));

@@ -319,8 +319,10 @@ impl ComputeUnit {
                 cx.progress();
             }
             self.patience = if self.unit.finds_no_room() { self.patience.saturating_sub(1) } else { PATIENCE };
-            for completion in self.unit.completions.drain(..) {
-                self.completions.send(Lane::Reply, completion, HEADER).await;
+            if !self.unit.completions.is_empty() {
+                for completion in self.unit.completions.drain(..) {
+                    self.completions.send(Lane::Reply, completion, HEADER).await;
+                }
             }
             let next = match next {
                 Ok(next) => next,

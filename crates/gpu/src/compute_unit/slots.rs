@@ -98,6 +98,12 @@ impl Slots {
         self.buffers[slot / 64] &= !(1 << (slot % 64));
     }
 
+    /// Whether any instruction buffer must be checked.
+    #[inline]
+    pub fn has_buffers(&self) -> bool {
+        self.buffers.iter().any(|word| *word != 0)
+    }
+
     /// The first slot from `from` on whose instruction buffer must be checked.
     pub fn buffer(&self, from: usize) -> Option<usize> {
         let mut bits = self.buffers.get(from / 64)? & u64::MAX << (from % 64);

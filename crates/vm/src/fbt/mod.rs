@@ -225,7 +225,7 @@ impl Fbt {
             }
             _ => (LineAddr(entry.page * PAGE + msg.line.0 % PAGE), false),
         };
-        let frame = Some(PhysAddr(entry.frame * PAGE));
+        let frame = Some(PhysAddr(entry.frame * PAGE)).into();
         drop(tables);
         self.to.send(Packet { msg: Msg { line, ..msg }, once, frame, ..packet });
         Ok(())
@@ -323,7 +323,7 @@ impl Fbt {
         ask.stale = false;
         let tag = ask.packet.msg.line.0 / PAGE * PAGE;
         let (asid, virt, id) = (space(tag), address(tag), TranslationId(number as u32));
-        let question = Translate { id, asid, virt, phys: ask.packet.frame, write: ask.write };
+        let question = Translate { id, asid, virt, phys: ask.packet.frame.known(), write: ask.write };
         self.below.send(Lane::Request, question, Translate::BYTES);
     }
 
@@ -416,7 +416,8 @@ impl Fbt {
         let (msg, mut tables) = (packet.msg, self.tables.0.borrow_mut());
         let entry = tables.entry_mut(way);
         let (asid, virt, place) = (space(msg.line.0), address(msg.line.0), PhysAddr(entry.frame * PAGE));
-        if let Some(meant) = packet.frame.filter(|meant| *meant != place && !self.roots.may_differ(asid, virt)) {
+        if let Some(meant) = packet.frame.known().filter(|meant| *meant != place && !self.roots.may_differ(asid, virt))
+        {
             return Err(Mistranslation::Differs { asid, virt, requester: meant, tables: place, size: Bytes(PAGE) });
         }
         if msg.kind == Kind::Read {

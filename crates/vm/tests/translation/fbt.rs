@@ -325,8 +325,10 @@ fn a_page_that_moves_without_a_shootdown_is_noticed() {
         }
         cache.tables.remove(SPACE, virt(5));
         cache.tables.insert(SPACE, virt(5), phys(15), true);
-        let packet =
-            Packet { frame: Some(phys(15)), ..Msg::new(L2, MEMORY, Kind::Read, tag(SPACE, 5, 2), Block::EMPTY).into() };
+        let packet = Packet {
+            frame: Some(phys(15)).into(),
+            ..Msg::new(L2, MEMORY, Kind::Read, tag(SPACE, 5, 2), Block::EMPTY).into()
+        };
         cache.to.send(Lane::Request, packet, HEADER).await;
         cache.next().await;
     });

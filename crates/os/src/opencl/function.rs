@@ -175,21 +175,6 @@ impl Function {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn library_and_driver_give_functions_the_same_numbers() {
-        let header = include_str!("../../../../sdk/functions.h");
-        let lines = header.lines().filter_map(|line| line.trim().strip_prefix("cl")?.strip_suffix(','));
-        let theirs: Vec<String> = lines.map(str::to_owned).collect();
-        let ours: Vec<String> = Function::ALL.iter().map(|(name, n)| format!("{name}_NUMBER = {n}")).collect();
-        assert_eq!(theirs, ours);
-        assert!(ours.len() >= 114, "the whole of CL/cl.h");
-    }
-}
-
 impl Function {
     /// Whether the function copies, fills, maps, unmaps or migrates memory.
     pub fn moves_data(self) -> bool {
@@ -219,5 +204,20 @@ impl Function {
                 | EnqueueSVMUnmap
                 | EnqueueSVMMigrateMem
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn library_and_driver_give_functions_the_same_numbers() {
+        let header = include_str!("../../../../sdk/functions.h");
+        let lines = header.lines().filter_map(|line| line.trim().strip_prefix("cl")?.strip_suffix(','));
+        let theirs: Vec<String> = lines.map(str::to_owned).collect();
+        let ours: Vec<String> = Function::ALL.iter().map(|(name, n)| format!("{name}_NUMBER = {n}")).collect();
+        assert_eq!(theirs, ours);
+        assert!(ours.len() >= 114, "the whole of CL/cl.h");
     }
 }

@@ -102,6 +102,15 @@ fn a_sum_is_right_and_takes_time() {
 }
 
 #[test]
+fn a_branch_that_empties_the_instruction_buffer_fetches_its_line_again() {
+    // While the wavefront waits for its arguments, all of its code arrives: no fetch is in flight at the branch.
+    let (sums, c) = one_sum();
+    let finished = sums.run(&["gpu.compute_unit.branch_refetches=true", "gpu.l1s.latency=3000"], 1, true);
+    assert_eq!(finished.run.outcome, Outcome::Finished);
+    assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+}
+
+#[test]
 fn statistics_depend_neither_on_threads_nor_on_the_cut() {
     for kind in ["memory.kind=fixed", "memory.kind=ddr4-2400"] {
         depends_neither_on_threads_nor_on_the_cut(kind);

@@ -5,13 +5,13 @@ use crate::support::cohesim;
 #[test]
 fn every_workload_is_listed_with_what_it_computes() {
     let text = cohesim(&["list", "workloads"]).result();
-    assert_eq!(text.lines().count(), 60);
+    assert_eq!(text.lines().count(), 61);
     assert!(text.contains("vecadd                adds two vectors of floats\n"), "{text}");
     assert!(text.contains("hotspot-omp           CPU only: follows the temperatures of a chip"), "{text}");
     let json = cohesim(&["list", "workloads", "--json"]).json();
-    assert_eq!(json["workloads"].as_array().map(Vec::len), Some(60));
+    assert_eq!(json["workloads"].as_array().map(Vec::len), Some(61));
     assert_eq!((&json["workloads"][0]["name"], &json["workloads"][0]["cpu_only"]), (&"vecadd".into(), &false.into()));
-    assert_eq!(json["workloads"][59]["cpu_only"], true);
+    assert_eq!(json["workloads"][60]["cpu_only"], true);
 }
 
 #[test]

@@ -74,8 +74,9 @@ impl Unit {
         self.slots.category[slot] = running.briefs.at(wave.wavefront.pc).category;
         self.slots.has_code[slot] = wave.has_code(&running.kernel().code);
         self.slots.note(slot, wave);
-        // What its buffer needs depends on the line of its next instruction only.
-        if wave.fetching.is_none() && wave.wavefront.pc / LINE as u64 != wave.pc / LINE as u64 {
+        // Its buffer needs another line if the next instruction is in another one, or if a branch has emptied the buffer.
+        let elsewhere = wave.wavefront.pc / LINE as u64 != wave.pc / LINE as u64;
+        if wave.fetching.is_none() && (elsewhere || !self.slots.has_code[slot]) {
             self.slots.look_at(slot);
         }
     }

@@ -5,14 +5,10 @@ mod kept;
 use engine::{Outcome, Run};
 use kept::Kept;
 use machine::{
-    Machine, Options,
+    DriverFacts, Machine, Options,
     program::{Finish, ModelGpus},
 };
-use os::{
-    End, Options as ProcessOptions, Process,
-    files::Stdio,
-    opencl::{Driver, PolicyKind, Settings},
-};
+use os::{End, Options as ProcessOptions, Process, files::Stdio, opencl::Driver};
 use std::io::Cursor;
 
 /// The built-in workloads.
@@ -28,14 +24,13 @@ pub fn run_with(machine: &Machine, program: &'static [u8], words: &[&str], how: 
     let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
     let (out, kept) = (Kept::default(), Kept::default());
     let stdout = out.clone();
-    let shared = machine.cpu.as_ref().expect("these machines have a CPU").shared;
+    let facts = DriverFacts::from(machine);
     let make = move |gpus: &ModelGpus| {
         let mut options = ProcessOptions::new("/guest");
         options.arguments = words;
         options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
         options.cpus = 4;
-        let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-        let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, gpus.for_driver());
+        let driver = Driver::with_gpus(facts.settings(), gpus.for_driver());
         let usage = driver.usage();
         options.driver = Box::new(driver);
         Ok((Process::start(program, options)?, usage))

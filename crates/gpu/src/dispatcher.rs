@@ -218,7 +218,10 @@ impl Dispatcher {
             self.order_below(Access::Flush, None, cx).await;
         }
         if self.spec.finish.0 > 0 {
+            // To a compute unit without wavefronts, the end of a kernel is a part of its launch.
+            self.tell_all(Command::Launch).await;
             cx.pause(self.spec.finish).await;
+            self.tell_all(Command::Launched).await;
         }
         self.kernel_cycles.record(cx.now().0 - start);
         Ok(())

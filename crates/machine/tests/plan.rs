@@ -97,7 +97,7 @@ fn cpu_and_gpus_are_one_domain_or_two_that_meet_in_memory() {
     assert_eq!(domains(&[]), [("mesi", Members::All, Sees::Newest)]);
     let cpu = ("mesi", Members::Cpu, Sees::Newest);
     assert_eq!(domains(&["system.join=memory"]), [cpu, ("mesi", Members::Gpus, Sees::Newest)]);
-    let halcone = ["system.join=memory", "protocol=halcone", "gpu.dispatcher.invalidate=true"];
+    let halcone = ["system.join=memory", "system.flush=kernels", "protocol=halcone", "gpu.dispatcher.invalidate=true"];
     assert_eq!(domains(&halcone), [cpu, ("halcone", Members::Gpus, Sees::ByTime)]);
 }
 

@@ -203,7 +203,8 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[
             Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2::ALONE) },
-            Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteBackL2::SEVERAL, 1) },
+            Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteBackL2::SEVERAL, &[1, 1]) },
+            Setup { name: "gpus-atomics-pair", rounds: 1, build: |_, _| atomics_below(&WriteBackL2::SEVERAL, &[2, 1]) },
         ],
         storage: None,
         seats: |role, parameters| match parameters.claims {
@@ -252,7 +253,7 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[
             Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteThroughL2::ALONE) },
-            Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteThroughL2::SEVERAL, 1) },
+            Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteThroughL2::SEVERAL, &[1, 1]) },
         ],
         storage: None,
         seats: |role, parameters| over_memory(role, parameters, WriteThroughL2 { atomics: parameters.atomics }),

@@ -106,9 +106,9 @@ pub(crate) struct Running {
 /// A command of the dispatcher to a compute unit.
 #[derive(Clone)]
 pub(crate) enum Command {
-    /// A kernel is being launched: cycles without a wavefront count as launch cycles.
+    /// A kernel is being launched, or ends: cycles without a wavefront count as launch cycles.
     Launch,
-    /// From now on workgroups of the kernel are dispatched, to this unit or to others.
+    /// The launch is over, and workgroups of the kernel are dispatched to this unit or to others; or the end is.
     Launched,
     /// Pass this order to the caches, for all their contents or for one page, and report when they have completed it.
     Order { access: Access, scope: mem::Scope, page: Option<PhysAddr> },

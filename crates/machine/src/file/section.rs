@@ -56,6 +56,7 @@ impl File {
     fn values<T: DeserializeOwned>(&self, path: &str) -> Result<T, Unread> {
         let values = self.table_at(path).into_iter().flatten().filter(|(_, value)| !value.is_table());
         let mut values: Table = values.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let mut filled: Vec<String> = Vec::new();
         loop {
             let last = RefCell::new(String::new());
             let noted = values.iter().map(|(key, value)| {
@@ -66,10 +67,15 @@ impl File {
                 Ok(read) => return Ok(read),
                 Err(error) => error.message().to_owned(),
             };
-            // A key without effect may be missing: any number serves as its value.
+            // A key without effect may be missing: any number serves as its value, or else a truth value.
+            let last = last.into_inner();
             match missing(&error).filter(|key| self.no_effect(&join(path, key)).is_some()) {
-                Some(key) => _ = values.insert(key, Value::Integer(1)),
-                None => return Err(Unread { key: last.into_inner(), message: error }),
+                Some(key) => {
+                    filled.push(key.clone());
+                    values.insert(key, Value::Integer(1));
+                }
+                None if filled.contains(&last) && values[&last].is_integer() => values[&last] = Value::Boolean(false),
+                None => return Err(Unread { key: last, message: error }),
             }
         }
     }

@@ -137,9 +137,9 @@ pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], l
     .with_orders(told)
 }
 
-/// Two GPUs with a first-level cache each, whose atomic accesses are performed in memory.
-pub(super) fn atomics_below(l2: &'static dyn Controller<BYTES>, lines: usize) -> System {
-    not_coherent(l2, &[1, 1], lines).with_atomics()
+/// GPUs with these numbers of first-level caches, whose atomic accesses are performed in memory.
+pub(super) fn atomics_below(l2: &'static dyn Controller<BYTES>, gpus: &[usize]) -> System {
+    not_coherent(l2, gpus, 1).with_atomics()
 }
 
 /// One GPU with at most two first-level caches and atomic accesses, which are performed in its second-level cache.

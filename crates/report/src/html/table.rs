@@ -46,7 +46,15 @@ fn entry<'a>(path: &'a str, value: &Value) -> Option<Line<'a>> {
             let most = spans.sums.iter().max().map_or(0.0, |most| *most as f64 / spans.span_cycles as f64);
             ("series", spans.sums.iter().sum::<u64>() as f64, format!("sum; {most:.2} a cycle at most"))
         }
-        Value::Energy { passive, active } => ("energy", (passive + active) as f64, format!("fJ; {active} active")),
+        Value::Energy { passive: 0, active: 0 } => return None,
+        Value::Energy { passive, active } => {
+            let (all, nanojoule) = ((passive + active) as f64, 1e6);
+            (
+                "energy",
+                all / nanojoule,
+                format!("nJ; {:.1}% by events, the rest leaked", 100.0 * ratio(*active as f64, all)),
+            )
+        }
     };
     Some((path, kind, number, more))
 }

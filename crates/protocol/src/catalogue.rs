@@ -116,9 +116,12 @@ pub struct Setup {
 /// Memory performs atomic accesses where second-level caches pass them on: those of `wb_nc` and `wt_nc` do.
 const ATOMICS_IN_MEMORY: &[(&str, &str)] = &[("memory", "Modify")];
 
-/// A second-level cache that fetches what it writes; it is the same table as of one that does not.
-const FETCHES: Setup =
-    Setup { name: "fetches", rounds: 1, build: |caches, lines| atomics(&WriteBackL2::FETCHING, caches, lines) };
+/// A GPU whose second-level cache fetches what it writes. Its table is that of one that does not.
+const FETCHES: Setup = Setup {
+    name: "fetches",
+    rounds: 1,
+    build: |caches, lines| not_coherent(&WriteBackL2::FETCHING, &[caches], lines),
+};
 
 impl Protocol {
     /// Whether a cell, or a change to one, is in a column that only other protocols use: `wb: V on ModifyPast`, with or without what is changed.
@@ -203,6 +206,7 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[
             Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2::ALONE) },
+            Setup { name: "fetches-atomics", rounds: 1, build: |_, _| atomics(&WriteBackL2::FETCHING, 2, 1) },
             Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteBackL2::SEVERAL, &[1, 1]) },
             Setup { name: "gpus-atomics-pair", rounds: 1, build: |_, _| atomics_below(&WriteBackL2::SEVERAL, &[2, 1]) },
         ],

@@ -117,11 +117,8 @@ pub struct Setup {
 const ATOMICS_IN_MEMORY: &[(&str, &str)] = &[("memory", "Modify")];
 
 /// A GPU whose second-level cache fetches what it writes. Its table is that of one that does not.
-const FETCHES: Setup = Setup {
-    name: "fetches",
-    rounds: 1,
-    build: |caches, lines| not_coherent(&WriteBackL2::FETCHING, &[caches], lines),
-};
+const FETCHES: Setup =
+    Setup { name: "fetches", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2::FETCHING, &[caches], lines) };
 
 impl Protocol {
     /// Whether a cell, or a change to one, is in a column that only other protocols use: `wb: V on ModifyPast`, with or without what is changed.

@@ -98,6 +98,18 @@ impl Occupied {
         self.words[slot as usize / 64] &= !(1 << (slot % 64));
     }
 
+    /// The occupied slots.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().enumerate().flat_map(|(number, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let next = (left != 0).then(|| number * 64 + left.trailing_zeros() as usize);
+                left &= left.wrapping_sub(1);
+                next
+            })
+        })
+    }
+
     /// The first cycle after `cycle`, less than a turn of the ring away, whose slot is occupied; `u64::MAX` if none.
     pub(crate) fn next_after(&self, cycle: u64) -> u64 {
         let words = self.words.len();
@@ -160,7 +172,8 @@ impl<T> Agenda<T> {
 
     /// Whether `kind` is true for any scheduled item.
     pub(crate) fn any(&self, kind: impl Fn(&T) -> bool) -> bool {
-        self.next != u64::MAX && self.slots.iter().chain(self.far.values()).flatten().any(kind)
+        let near = self.occupied.slots().map(|slot| &self.slots[slot]);
+        self.next != u64::MAX && near.chain(self.far.values()).flatten().any(kind)
     }
 
     /// Moves all items due in `cycle`, which is [`Agenda::next`], into `due`.

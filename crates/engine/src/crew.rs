@@ -336,16 +336,13 @@ impl<'a> Crew<'a> {
     /// The notice for a partition after a window of `round`. Incidents are stored where all threads find them.
     fn notice(&self, me: usize, partition: &Partition, brought: Window, round: u64) -> Notice {
         let interrupted = me == 0 && self.options.monitor.is_stopped();
-        let livelock = |contexts| {
-            let time = partition.reached();
-            (time, Incident::Over(1, Outcome::Livelock { time, contexts }))
-        };
-        let incidents = (brought.control.into_iter().map(|(time, control)| (time, Incident::Asked(control))))
-            .chain(brought.livelock.map(livelock))
-            .chain(interrupted.then_some((Time::NEVER, Incident::Over(3, Outcome::Interrupted))));
-        let mut incidents = incidents.peekable();
-        let incident = incidents.peek().is_some();
+        let incident = interrupted || brought.livelock.is_some() || !brought.control.is_empty();
         if incident {
+            let time = partition.reached();
+            let livelock = |contexts| (time, Incident::Over(1, Outcome::Livelock { time, contexts }));
+            let incidents = (brought.control.into_iter().map(|(time, control)| (time, Incident::Asked(control))))
+                .chain(brought.livelock.map(livelock))
+                .chain(interrupted.then_some((Time::NEVER, Incident::Over(3, Outcome::Interrupted))));
             lock(&self.incidents).extend(incidents.map(|(time, incident)| (round, time, incident)));
         }
         let (reached, progress) = (partition.reached(), partition.progress());

@@ -245,8 +245,9 @@ pub struct Run {
 impl Run {
     /// The statistics of all regions together.
     pub fn total(&self) -> Statistics {
-        let mut total = Statistics::default();
-        self.regions.iter().for_each(|region| total.add(&region.statistics));
+        let mut regions = self.regions.iter().map(|region| &region.statistics);
+        let mut total = regions.next().cloned().unwrap_or_default();
+        regions.for_each(|statistics| total.add(statistics));
         total
     }
 }

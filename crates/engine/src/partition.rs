@@ -269,19 +269,26 @@ impl Partition {
         let deliver = |wire: u32| ends.borrow().incoming(wire).deliver();
         let domains = self.domains.get_mut();
         loop {
-            let edges: Vec<Time> = match domains.as_slice() {
-                [_] => Vec::new(),
-                several => several.iter().map(|domain| domain.core.clock.edge(domain.next_cycle())).collect(),
-            };
+            let several = domains.len() > 1;
             // The earliest edge; among simultaneous ones, that of the first clock.
-            let earliest = edges.iter().enumerate().min_by_key(|(at, time)| (**time, *at)).map_or(0, |(at, _)| at);
-            let domain = domains.get_mut(earliest)?;
+            let (mut earliest, mut first) = (0, Time::NEVER);
+            if several {
+                for (at, domain) in domains.iter().enumerate() {
+                    let edge = domain.core.clock.edge(domain.next_cycle());
+                    if edge < first {
+                        (earliest, first) = (at, edge);
+                    }
+                }
+            }
             // The domain may run on until another domain's turn comes.
-            let clock = domain.core.clock;
-            let turns = edges.iter().enumerate().filter(|(at, _)| *at != earliest).map(|(at, time)| {
-                if earliest < at && *time != Time::NEVER { clock.first_after(*time) } else { clock.first_at(*time) }
-            });
-            let until = turns.fold(clock.first_at(end), u64::min);
+            let clock = domains.get(earliest)?.core.clock;
+            let mut until = clock.first_at(end);
+            for (at, other) in domains.iter().enumerate().filter(|(at, _)| *at != earliest) {
+                let edge = other.core.clock.edge(other.next_cycle());
+                let follows = earliest < at && edge != Time::NEVER;
+                until = until.min(if follows { clock.first_after(edge) } else { clock.first_at(edge) });
+            }
+            let domain = &mut domains[earliest];
             if domain.next_cycle() >= until {
                 return None;
             }
@@ -289,7 +296,7 @@ impl Partition {
             let ran = domain.run(until, &deliver);
             let reached = clock.edge(domain.core.now.get());
             self.shared.note_reached(reached);
-            self.peak.note(edges.get(earliest).copied(), reached, domain.tally);
+            self.peak.note(several.then_some(first), reached, domain.tally);
             if ran == Ran::Livelock {
                 return Some(domain.livelock().map(|name| self.shared.path(name)).collect());
             }
@@ -328,7 +335,7 @@ impl Partition {
         self.boundaries.set(self.boundaries.get() + 1);
         let first = self.boundaries.get() == 1;
         let names = self.shared.names.borrow();
-        self.shared.stats.borrow().read(&names, end, first, values);
+        self.shared.stats.borrow_mut().read(&names, end, first, values);
         for domain in self.domains.get_mut() {
             let cycle = domain.core.clock.first_at(end);
             for (name, busy) in domain.busy(cycle).into_iter().filter(|(_, busy)| first || *busy > 0) {

@@ -69,24 +69,34 @@ impl Op {
             return atomic_lines(op, atomic, map, parts);
         }
         let mut finder = Finder::new();
-        // The region of the last element; most elements of an access lie in one.
+        // The region and the line of the last element; most elements of an access lie in one region, and neighbours in
+        // one line.
         let mut region = 0..0;
+        let (mut line, mut number) = (NO_LINE, 0);
+        let stores = access == Access::Store;
         self.each(|address, word, size, lane| {
             if address < region.start || address >= region.end || region.end - address < size as u64 {
                 region = map.check(access, address, size as u64, lane)?;
             }
             let (bytes, offset) = (word.to_le_bytes(), place(address));
             if size == 4 && offset <= LINE - 4 {
-                let part = finder.part(&mut parts, LineAddr(address & OF_LINE));
-                part.mask = part.mask.or(Mask(0xf << offset));
-                part.bytes[offset..offset + 4].copy_from_slice(&bytes);
+                if line != address & OF_LINE {
+                    line = address & OF_LINE;
+                    number = finder.part(&mut parts, LineAddr(line));
+                }
+                let part = &mut parts[number];
+                part.mask.0 |= 0xf << offset;
+                if stores {
+                    part.bytes[offset..offset + 4].copy_from_slice(&bytes);
+                }
                 return Ok(());
             }
             // An element may cross a line boundary.
             let first = size.min(LINE - offset);
             for (at, bytes) in [(address, &bytes[..first]), (address + first as u64, &bytes[first..size])] {
                 if !bytes.is_empty() {
-                    let (part, place) = (finder.part(&mut parts, LineAddr(at & OF_LINE)), place(at));
+                    let (number, place) = (finder.part(&mut parts, LineAddr(at & OF_LINE)), place(at));
+                    let part = &mut parts[number];
                     part.mask = part.mask.or(Mask::range(place, bytes.len()));
                     part.bytes[place..place + bytes.len()].copy_from_slice(bytes);
                 }
@@ -108,7 +118,7 @@ impl Op {
                 .collect();
         }
         let mut asks: Vec<(Option<u8>, Ask)> = Vec::new();
-        let mut finder = Finder::of(parts);
+        let mut finder = Finder::new();
         let asked = self.each(|address, _, size, lane| {
             let first = size.min(LINE - place(address));
             for (at, size) in [(address, first), (address + first as u64, size - first)] {
@@ -149,13 +159,18 @@ impl Op {
         {
             return fill_atomic(op, parts);
         }
-        let mut finder = Finder::of(parts);
+        let mut finder = Finder::new();
+        let (mut latest, mut bytes) = (NO_LINE, &[0; LINE]);
         let mut read = |address: u64, size: usize| {
             let mut word = [0; 4];
             let place = place(address);
             let mut line = |address: u64| {
-                let number = finder.find(parts, LineAddr(address & OF_LINE));
-                &parts[number.expect("every line was asked for")].bytes
+                if latest != address & OF_LINE {
+                    latest = address & OF_LINE;
+                    let number = finder.find(parts, LineAddr(latest)).expect("every line was asked for");
+                    bytes = &parts[number].bytes;
+                }
+                bytes
             };
             if size == 4 && place <= LINE - 4 {
                 word.copy_from_slice(&line(address)[place..place + 4]);
@@ -193,6 +208,7 @@ impl Op {
     }
 
     /// Calls `f` with the address, value, size and lane of every accessed element.
+    #[inline(always)]
     fn each(&self, mut f: impl FnMut(u64, u32, usize, Option<u8>) -> Result<(), Fault>) -> Result<(), Fault> {
         match self {
             Op::Scalar(op) => {
@@ -221,14 +237,20 @@ impl Op {
 /// Mask for the line number of an address.
 const OF_LINE: u64 = !(LINE as u64 - 1);
 
+/// Not the address of a line.
+const NO_LINE: u64 = u64::MAX;
+
 /// The offset of an address in its line.
 fn place(address: u64) -> usize {
     (address & !OF_LINE) as usize
 }
 
-/// Finds the part of a line among up to hundreds: first checks the last one found, then a hash table.
+/// Finds the part of a line among up to hundreds. Lanes often access lines in the order in which these were first
+/// accessed, so the part found last and the one after it are checked first; then all, if they are few, else a hash table.
 struct Finder {
     latest: usize,
+    /// Number of parts in the table.
+    noted: usize,
     /// Part numbers by hash, with linear probing.
     table: [u16; Self::PLACES],
 }
@@ -236,18 +258,13 @@ struct Finder {
 impl Finder {
     const PLACES: usize = 256;
     /// Maximum number of parts in the table; later parts are searched one by one.
-    const NOTED: usize = 192;
+    const MOST_NOTED: usize = 192;
+    /// Maximum number of parts that are searched one by one.
+    const FEW: usize = 6;
     const NOBODY: u16 = u16::MAX;
 
     fn new() -> Self {
-        Self { latest: 0, table: [Self::NOBODY; Self::PLACES] }
-    }
-
-    /// A finder that knows all parts.
-    fn of(parts: &[Part]) -> Self {
-        let mut finder = Self::new();
-        (1..=parts.len()).for_each(|count| _ = finder.note(&parts[..count]));
-        finder
+        Self { latest: 0, noted: 0, table: [Self::NOBODY; Self::PLACES] }
     }
 
     fn places(line: LineAddr) -> impl Iterator<Item = usize> {
@@ -255,41 +272,41 @@ impl Finder {
         (0..Self::PLACES).map(move |step| (hash as usize + step) % Self::PLACES)
     }
 
-    /// The part of a line; a new one if there is none.
-    #[inline]
-    fn part<'p>(&mut self, parts: &'p mut Vec<Part>, line: LineAddr) -> &'p mut Part {
-        let number = self.find(parts, line).unwrap_or_else(|| {
-            parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
-            self.note(parts)
-        });
-        &mut parts[number]
+    /// The number of a line's part; of a new one if there is none.
+    #[inline(never)]
+    fn part(&mut self, parts: &mut Vec<Part>, line: LineAddr) -> usize {
+        if let Some(number) = self.find(parts, line) {
+            return number;
+        }
+        parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
+        self.latest = parts.len() - 1;
+        self.latest
     }
 
     /// The number of a line's part.
-    #[inline]
+    #[inline(never)]
     fn find(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
-        if parts.get(self.latest).is_some_and(|part| part.line == line) {
-            return Some(self.latest);
-        }
-        self.search(parts, line)
-    }
-
-    fn search(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
-        let mut noted = Self::places(line).map(|place| self.table[place]).take_while(|number| *number != Self::NOBODY);
-        let found = noted.find(|number| parts[usize::from(*number)].line == line).map(usize::from);
-        let behind = || Some(Self::NOTED + parts.get(Self::NOTED..)?.iter().position(|part| part.line == line)?);
-        self.latest = found.or_else(behind)?;
+        let near = [self.latest, self.latest + 1];
+        let near = near.into_iter().find(|number| parts.get(*number).is_some_and(|part| part.line == line));
+        self.latest = match near {
+            Some(number) => number,
+            None if parts.len() <= Self::FEW => parts.iter().position(|part| part.line == line)?,
+            None => self.search(parts, line)?,
+        };
         Some(self.latest)
     }
 
-    /// Adds the last part and returns its number.
-    fn note(&mut self, parts: &[Part]) -> usize {
-        self.latest = parts.len() - 1;
-        if self.latest < Self::NOTED {
-            let place = Self::places(parts[self.latest].line).find(|place| self.table[*place] == Self::NOBODY);
-            self.table[place.expect("there are more places than parts noted")] = self.latest as u16;
+    fn search(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
+        while self.noted < parts.len().min(Self::MOST_NOTED) {
+            let place = Self::places(parts[self.noted].line).find(|place| self.table[*place] == Self::NOBODY);
+            self.table[place.expect("there are more places than parts noted")] = self.noted as u16;
+            self.noted += 1;
         }
-        self.latest
+        let mut noted = Self::places(line).map(|place| self.table[place]).take_while(|number| *number != Self::NOBODY);
+        let found = noted.find(|number| parts[usize::from(*number)].line == line).map(usize::from);
+        let behind =
+            || Some(self.noted + parts.get(self.noted..)?.iter().position(|part| part.line == line)?);
+        found.or_else(behind)
     }
 }
 

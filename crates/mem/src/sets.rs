@@ -60,13 +60,21 @@ pub struct Sets<E> {
     entries: Box<[Option<E>]>,
     /// The way used last, which is likely to be used next.
     last: usize,
+    /// In large sets: for each of some classes of numbers, the way used last.
+    hints: Box<[u32]>,
 }
+
+/// Sets of more ways have hints.
+const SMALL: usize = 8;
+/// Number of classes of numbers with hints, a power of two.
+const HINTS: usize = 64;
 
 impl<E> Sets<E> {
     /// `sets` is a power of two; each has `ways` ways.
     pub fn new(sets: usize, ways: usize) -> Self {
         let entries = (0..sets * ways).map(|_| None).collect();
-        Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, last: 0 }
+        let hints = vec![0; if ways > SMALL { HINTS } else { 0 }].into();
+        Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, last: 0, hints }
     }
 
     /// The ways of the set that a number selects.
@@ -89,6 +97,12 @@ impl<E> Sets<E> {
         if ways.contains(&self.last) && is_meant(self.last) {
             return Some(self.last);
         }
+        if let Some(hint) = self.hints.get(number as usize % HINTS).map(|hint| *hint as usize)
+            && ways.contains(&hint)
+            && is_meant(hint)
+        {
+            return Some(hint);
+        }
         ways.find(|way| is_meant(*way))
     }
 
@@ -96,6 +110,9 @@ impl<E> Sets<E> {
     pub fn look_up(&mut self, number: u64, is: impl Fn(&E) -> bool) -> Option<&E> {
         let way = self.find(number, is)?;
         self.touch(way);
+        if let Some(hint) = self.hints.get_mut(number as usize % HINTS) {
+            *hint = way as u32;
+        }
         self.get(way)
     }
 

@@ -333,8 +333,13 @@ impl Registry {
     }
 
     /// Reads every statistic at `end`, the end of a region, into `values`, and resets it. The first region of a run has
-    /// every path; later regions leave out values that are [nothing](Value::is_nothing).
-    pub(crate) fn read(&self, names: &Names, end: Time, first: bool, values: &mut Vec<(String, Value)>) {
+    /// every path; later regions leave out values that are [nothing](Value::is_nothing). The values come nearly in the
+    /// order of their paths, which makes sorting them cheap.
+    pub(crate) fn read(&mut self, names: &Names, end: Time, first: bool, values: &mut Vec<(String, Value)>) {
+        if first {
+            // Stable: a rate stays before its histogram.
+            self.stats.sort_by_cached_key(|(name, _)| names.path(*name));
+        }
         for (name, stat) in &self.stats {
             if let Stat::Phases(account, phases) = stat {
                 let cycles = phases.iter().zip(account.take(end)).filter(|(_, cycles)| first || *cycles > 0);

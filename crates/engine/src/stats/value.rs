@@ -170,12 +170,17 @@ impl Statistics {
 
     /// Adds the statistics of a later region.
     pub fn add(&mut self, other: &Statistics) {
+        let mut missing = Vec::new();
+        let mut own = self.0.iter_mut().peekable();
+        // Both are sorted, so one pass finds all paths.
         for (path, value) in &other.0 {
-            match self.0.get_mut(path) {
-                Some(own) => own.add(value),
-                None => _ = self.0.insert(path.clone(), value.clone()),
+            while own.next_if(|(known, _)| *known < path).is_some() {}
+            match own.next_if(|(known, _)| *known == path) {
+                Some((_, sum)) => sum.add(value),
+                None => missing.push((path.clone(), value.clone())),
             }
         }
+        self.0.extend(missing);
     }
 }
 

@@ -34,7 +34,7 @@ impl Unit {
 
     /// Issues instructions of one SIMD's wavefronts, the oldest first, one of each category.
     fn issue_on(&mut self, simd: usize, now: u64) -> Result<bool, Box<ExecError>> {
-        if self.slots.first_ready(simd) > now {
+        if self.slots.first_issue(simd) > now {
             return Ok(false);
         }
         let mut issued = 0_u32;
@@ -61,9 +61,11 @@ impl Unit {
             // A wavefront that has ended is no longer in the list.
             place -= before - self.by_simd[simd].len();
         }
-        if issued == 0 {
-            self.slots.searched(simd, &self.by_simd[simd]);
-        }
+        let free = |category| match category {
+            Category::Vector => self.vector_free[simd],
+            other => self.unit_free[other as usize],
+        };
+        self.slots.searched(simd, &self.by_simd[simd], free);
         Ok(issued != 0)
     }
 
@@ -117,6 +119,7 @@ impl Unit {
             Category::Vector => {
                 let cycles = spec.vector[brief.rate as usize].0;
                 self.vector_free[wave.simd] = now + cycles;
+                self.vector_until = self.vector_until.max(now + cycles);
                 (decode + cycles, Busy::Vector)
             }
             Category::Branch => {
@@ -190,8 +193,27 @@ fn local_cycles(access: &LdsAccess, banks: u32) -> u64 {
     if access.kind == LdsKind::Permute || access.mask == 0 {
         return 1;
     }
-    let cycles: u64 = [0, 32].into_iter().map(|first| busiest_bank(access, first, banks.min(64))).sum();
-    cycles.max(1)
+    let banks = banks.min(64);
+    let half = |first| if are_in_different_banks(access, first, banks) { 1 } else { busiest_bank(access, first, banks) };
+    let halves = [0, 32].into_iter().filter(|first| access.mask >> first & 0xffff_ffff != 0);
+    halves.map(half).sum()
+}
+
+/// Whether each word that the 32 lanes from `first` on access is certainly in a bank of its own: all words together span
+/// at most as many words as there are banks, and a word that several lanes access is accessed once.
+fn are_in_different_banks(access: &LdsAccess, first: usize, banks: u32) -> bool {
+    let mask = (access.mask >> first) as u32;
+    let lanes = &access.addresses.0[first..first + 32];
+    let (low, high) = match mask {
+        u32::MAX => lanes.iter().fold((u32::MAX, 0), |(low, high), address| (low.min(*address), high.max(*address))),
+        _ => Mask(mask.into()).iter().fold((u32::MAX, 0), |(low, high), lane| {
+            (low.min(lanes[lane]), high.max(lanes[lane]))
+        }),
+    };
+    let (low, high) = (i64::from(low), i64::from(high));
+    let second = access.second.map_or(0, i64::from);
+    let (low, high) = (low.min(low + second), high.max(high + second) + i64::from(access.bytes.max(1)) - 1);
+    access.kind != LdsKind::Atomic && low >= 0 && high / 4 - low / 4 < i64::from(banks)
 }
 
 /// The number of words of the busiest bank, for the 32 lanes from `first` on. A word counts again if its bank has

@@ -143,6 +143,12 @@ struct Unit {
     /// When each SIMD's vector unit, and each of the other units, can accept another instruction.
     vector_free: Vec<u64>,
     unit_free: [u64; Category::COUNT],
+    /// When the last of the vector units can accept another instruction.
+    vector_until: u64,
+    /// Unless something arrives, nothing happens before this cycle.
+    quiet_until: u64,
+    /// The next cycle before `quiet_until` whose cause may be another than that of the cycle before it.
+    account_at: u64,
     /// Vector accesses in the coalescer, in order: the cycle in which each is ready, and its number.
     coalescing: VecDeque<(u64, usize)>,
     accesses: Vec<Option<AccessUnderWay>>,
@@ -274,6 +280,9 @@ impl ComputeUnit {
             turn: 0,
             vector_free: vec![0; spec.simds],
             unit_free: [0; Category::COUNT],
+            vector_until: 0,
+            quiet_until: 0,
+            account_at: 0,
             coalescing: VecDeque::new(),
             accesses: Vec::new(),
             free_numbers: Vec::new(),
@@ -402,20 +411,48 @@ impl ComputeUnit {
 impl Unit {
     /// Runs one cycle. `comes`: whether something may have come from a cache.
     fn tick(&mut self, ends: &Ends, comes: bool, now: u64) -> Result<Next, Box<ExecError>> {
+        (self.issued, self.sent, self.refused) = (false, false, false);
+        if !comes && now < self.quiet_until {
+            if now >= self.account_at {
+                self.attribute(now);
+            }
+            return Ok(self.idle_until(now));
+        }
         if comes {
             self.take_answers(ends, now)?;
         }
-        (self.sent, self.refused) = (false, false);
         let sending = self.send(ends, now)?;
-        let issued = self.issue(now)?;
-        self.issued = issued;
+        self.issued = self.issue(now)?;
         let fetching = self.fetch(ends);
-        let vector = self.vector_free.iter().any(|free| *free > now);
-        self.account.cycle(issued, vector, !self.coalescing.is_empty(), &self.slots.kept);
-        if issued || sending || fetching {
+        self.attribute(now);
+        self.quiet_until = if sending || fetching { 0 } else { self.next_action(now) };
+        if self.issued {
+            self.account_at = now + 1;
+        }
+        if self.issued || sending || fetching {
             return Ok(Next::Soon);
         }
         Ok(self.idle_until(now))
+    }
+
+    /// Attributes this cycle to a cause. As long as nothing happens, only the vector units can change that.
+    fn attribute(&mut self, now: u64) {
+        let vector = now < self.vector_until;
+        self.account.cycle(self.issued, vector, !self.coalescing.is_empty(), &self.slots.kept);
+        self.account_at = if vector { self.vector_until } else { NEVER };
+    }
+
+    /// A cycle before which nothing happens unless something arrives; not later than `now` if that is not known.
+    fn next_action(&self, now: u64) -> u64 {
+        if !self.transactions.is_empty() || !self.scalar_requests.is_empty() {
+            return now;
+        }
+        let coalesced = self.coalescing.front().map_or(NEVER, |(at, _)| match *at > now {
+            true => (*at).max(self.lanes_sent_at),
+            // It waits for line slots, and the cycles are counted.
+            false => now,
+        });
+        self.slots.next_issue().min(coalesced)
     }
 
     /// Whether a full wire to a cache was the only event of this cycle.

@@ -24,8 +24,11 @@ pub struct Slots {
     buffers: Vec<u64>,
     /// The SIMD of each slot's wavefront.
     simd: Vec<u8>,
-    /// For each SIMD, a cycle before which none of its wavefronts can issue.
+    /// For each SIMD, a cycle before which none of its wavefronts is ready.
     first: Vec<u64>,
+    /// For each SIMD, a cycle before which none of its wavefronts can issue, because it is not ready or because the unit
+    /// for its next instruction is busy.
+    first_issue: Vec<u64>,
 }
 
 impl Slots {
@@ -39,6 +42,7 @@ impl Slots {
             buffers: vec![0; count.div_ceil(64)],
             simd: vec![0; count],
             first: vec![NEVER; simds],
+            first_issue: vec![NEVER; simds],
         }
     }
 
@@ -46,8 +50,9 @@ impl Slots {
     pub fn note(&mut self, slot: usize, wave: &Wave) {
         let ready_at = if wave.waits.is_none() { wave.ready_at } else { NEVER };
         self.ready_at[slot] = ready_at;
-        let first = &mut self.first[usize::from(self.simd[slot])];
-        *first = ready_at.min(*first);
+        let simd = usize::from(self.simd[slot]);
+        self.first[simd] = ready_at.min(self.first[simd]);
+        self.first_issue[simd] = ready_at.min(self.first_issue[simd]);
         self.keep(slot, Some(kept_by(wave)));
     }
 
@@ -56,18 +61,30 @@ impl Slots {
         self.simd[slot] = simd as u8;
     }
 
-    /// A cycle before which no wavefront of the SIMD can issue. After [`searched`](Self::searched) it is the first
-    /// in which one can, until a wavefront of the SIMD is executed.
-    pub fn first_ready(&self, simd: usize) -> u64 {
-        self.first[simd]
+    /// A cycle before which no wavefront of the SIMD can issue.
+    #[inline]
+    pub fn first_issue(&self, simd: usize) -> u64 {
+        self.first_issue[simd]
     }
 
-    /// Called when none of a SIMD's wavefronts, which are in `slots`, has been executed in this cycle.
-    pub fn searched(&mut self, simd: usize, slots: &[usize]) {
-        self.first[simd] = slots.iter().map(|slot| self.ready_at[*slot]).min().unwrap_or(NEVER);
+    /// A cycle before which no wavefront can issue.
+    pub fn next_issue(&self) -> u64 {
+        self.first_issue.iter().copied().min().unwrap_or(NEVER)
     }
 
-    /// The first cycle in which a wavefront can issue, in a cycle in which none was executed.
+    /// Called when the wavefronts of a SIMD, which are in `slots`, have been searched for instructions to issue. `free`:
+    /// the first cycle in which the unit for a category accepts another instruction.
+    pub fn searched(&mut self, simd: usize, slots: &[usize], free: impl Fn(Category) -> u64) {
+        let (mut first, mut first_issue) = (NEVER, NEVER);
+        for slot in slots {
+            let ready_at = self.ready_at[*slot];
+            first = ready_at.min(first);
+            first_issue = ready_at.max(free(self.category[*slot])).min(first_issue);
+        }
+        (self.first[simd], self.first_issue[simd]) = (first, first_issue);
+    }
+
+    /// The first cycle in which a wavefront is ready, in a cycle in which none was executed.
     pub fn next_ready(&self) -> u64 {
         let next = self.first.iter().copied().min().unwrap_or(NEVER);
         debug_assert_eq!(next, self.ready_at.iter().copied().min().unwrap_or(NEVER));

@@ -125,8 +125,11 @@ impl Summary {
         let facts = Facts::of(subject.machine);
         let run = &*subject.measured();
         let length = length(run).0;
-        let (cpu, total) = run.total().0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
-        let (cpu, total) = (Statistics(cpu), Statistics(total));
+        let (mut cpu, mut total) = (Statistics::default(), run.total());
+        let energy = energy::by_element(&total);
+        if total.0.keys().any(|path| path.starts_with("cpu.")) {
+            (cpu.0, total.0) = total.0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
+        }
         let elements = Elements::of(&total);
         let has_cpu = subject.machine.cpu.is_some();
         let kernels = if has_cpu { named_kernels(&total, facts) } else { kernels(run, facts) };
@@ -164,7 +167,7 @@ impl Summary {
             gpus: GpuTime::of(&total),
             pages: subject.paged.and_then(Pages::of),
             simulated_fs: length,
-            energy: energy::by_element(&run.total()),
+            energy,
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),
         };

@@ -209,6 +209,7 @@ mod tests {
                     let (cycle, mut due) = (agenda.next(), Vec::new());
                     agenda.take(cycle, &mut due);
                     assert!(due.iter().all(|(at, _)| *at == cycle), "{due:?} taken in cycle {cycle}");
+                assert!(due.iter().all(|item| !agenda.any(|other| other == item)), "{due:?} still there");
                     seen.append(&mut due);
                 }
             };
@@ -216,6 +217,7 @@ mod tests {
                 now += gap;
                 taken(&mut agenda, now);
                 agenda.insert((now + ahead, number), now, now + ahead);
+                assert!(agenda.any(|item| *item == (now + ahead, number)));
                 expected.push((now + ahead, number));
             }
             taken(&mut agenda, u64::MAX);

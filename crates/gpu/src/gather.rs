@@ -438,6 +438,28 @@ mod tests {
     }
 
     #[test]
+    fn scattered_lanes_get_the_bytes_of_their_lines() {
+        // Lanes go back and forth among `lines` lines, in an order that is not that of the first accesses.
+        for lines in [1, 2, 5, 7, 40, 64] {
+            let address = |lane: usize| (lane * 37 % lines * 192 + lane * 20 % 60) as u64 & !3;
+            let mut op = vector(Kind::Load, 0xffff_ffff_0fff_ffff, address);
+            let mut parts = op.lines(&everything(), Vec::new()).unwrap();
+            let distinct: std::collections::BTreeSet<LineAddr> = parts.iter().map(|part| part.line).collect();
+            assert_eq!(distinct.len(), parts.len(), "each line is requested once");
+            for part in &mut parts {
+                part.bytes = std::array::from_fn(|byte| (part.line.0 / 64) as u8 ^ byte as u8);
+            }
+            op.fill(&parts);
+            let Op::Vector(op) = op else { unreachable!("it is a vector access") };
+            for lane in lanes(op.mask) {
+                let byte = |at: u64| (at / 64) as u8 ^ (at % 64) as u8;
+                let expected = [0, 1, 2, 3].map(|byte_of_word| byte(address(lane) + byte_of_word));
+                assert_eq!(op.data[0].0[lane], u32::from_le_bytes(expected), "lane {lane} of {lines} lines");
+            }
+        }
+    }
+
+    #[test]
     fn of_lanes_that_store_to_one_place_the_last_wins() {
         let mut op = vector(Kind::Store, 0b11, |_| 0);
         let Op::Vector(inner) = &mut op else { unreachable!("it is a vector access") };

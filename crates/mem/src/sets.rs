@@ -198,6 +198,22 @@ mod tests {
     }
 
     #[test]
+    fn in_large_sets_each_entry_is_found_as_long_as_it_is_there() {
+        let mut sets = Sets::new(2, 32);
+        // Numbers 64 apart share a hint.
+        let numbers: Vec<u64> = (0..16).flat_map(|number| [number, number + 64, number + 128]).collect();
+        for number in &numbers {
+            assert_eq!(sets.put(*number, *number), None);
+        }
+        for number in numbers.iter().chain(numbers.iter().rev()) {
+            assert_eq!(sets.look_up(*number, |entry| entry == number), Some(number));
+        }
+        assert_eq!(sets.remove(70, |entry| *entry == 70), Some(70));
+        assert_eq!(sets.look_up(70, |entry| *entry == 70), None);
+        assert_eq!(sets.look_up(6, |entry| *entry == 6), Some(&6));
+    }
+
+    #[test]
     fn ways_of_entries_that_went_are_free() {
         let mut sets = Sets::new(1, 3);
         [5, 6, 7].into_iter().for_each(|entry| _ = sets.put(0, entry));

@@ -196,3 +196,21 @@ pub struct Region {
     /// What was measured.
     pub statistics: Statistics,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(of: &[(&str, u64)]) -> Statistics {
+        Statistics(of.iter().map(|(path, count)| ((*path).to_owned(), Value::Count(*count))).collect())
+    }
+
+    #[test]
+    fn regions_are_added_whichever_paths_each_has() {
+        let mut total = counts(&[("b", 1), ("c", 2), ("e", 3)]);
+        total.add(&counts(&[("a", 10), ("c", 20), ("d", 30), ("f", 40)]));
+        total.add(&counts(&[]));
+        total.add(&counts(&[("a", 1), ("f", 1)]));
+        assert_eq!(total, counts(&[("a", 11), ("b", 1), ("c", 22), ("d", 30), ("e", 3), ("f", 41)]));
+    }
+}

@@ -286,6 +286,26 @@ mod tests {
     }
 
     #[test]
+    fn accesses_known_to_be_in_different_banks_take_one_cycle_when_counted() {
+        let mut quick = 0;
+        for case in 0..4000_u32 {
+            let random = |lane: u32, of: u32| (lane + 1).wrapping_mul(case + 7).wrapping_mul(0x9e37_79b9) >> 16 & (of - 1);
+            let (stride, scatter) = (case % 5 * 4, [1, 4, 16, 64, 256][case as usize / 5 % 5]);
+            let mut access = access(|lane| 512 + stride * lane + (random(lane, scatter) & !3));
+            access.mask = [!0, 0xffff_ffff, 0x0f0f_f0f0_1234_5678, 1 << 40][case as usize / 25 % 4];
+            access.bytes = [4, 8, 2][case as usize / 100 % 3];
+            access.second = [None, Some(4), Some(64), Some(-256)][case as usize / 300 % 4];
+            for first in [0, 32] {
+                if access.mask >> first & 0xffff_ffff != 0 && are_in_different_banks(&access, first, 32) {
+                    assert_eq!(busiest_bank(&access, first, 32), 1, "{access:?}");
+                    quick += 1;
+                }
+            }
+        }
+        assert!(quick > 500, "{quick}");
+    }
+
+    #[test]
     fn words_of_one_bank_are_served_one_after_the_other() {
         assert_eq!(local_cycles(&access(|lane| 128 * lane), 32), 64);
         assert_eq!(local_cycles(&access(|lane| 8 * lane), 32), 4);

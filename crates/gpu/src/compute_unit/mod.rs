@@ -315,6 +315,10 @@ impl ComputeUnit {
         loop {
             let (seen, now) = (self.bell().count(), cx.now().0);
             let comes = self.heard.replace(seen) != Some(seen);
+            if !comes && self.unit.polls(now) {
+                cx.pause(1).await;
+                continue;
+            }
             if comes {
                 while let Some(command) = self.commands.try_recv(Lane::Request) {
                     if let Err(message) = self.unit.obey(command, &self.ends, now).await {
@@ -413,9 +417,6 @@ impl Unit {
     fn tick(&mut self, ends: &Ends, comes: bool, now: u64) -> Result<Next, Box<ExecError>> {
         (self.issued, self.sent, self.refused) = (false, false, false);
         if !comes && now < self.quiet_until {
-            if now >= self.account_at {
-                self.attribute(now);
-            }
             return Ok(self.idle_until(now));
         }
         if comes {
@@ -433,6 +434,19 @@ impl Unit {
             return Ok(Next::Soon);
         }
         Ok(self.idle_until(now))
+    }
+
+    /// In a cycle in which nothing has arrived: whether nothing happens in it, but a wavefront waits for a unit, or may
+    /// do so from the next cycle on.
+    fn polls(&mut self, now: u64) -> bool {
+        if now >= self.quiet_until {
+            return false;
+        }
+        if now >= self.account_at {
+            self.issued = false;
+            self.attribute(now);
+        }
+        self.slots.next_ready() <= now + 1
     }
 
     /// Attributes this cycle to a cause. As long as nothing happens, only the vector units can change that.

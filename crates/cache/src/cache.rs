@@ -288,8 +288,25 @@ impl Cache {
         Ok(did)
     }
 
+    /// Whether there is certainly nothing to do: the quick answer for most cycles after the last message of a burst.
+    fn is_idle(&self) -> bool {
+        let nothing = |ready: &Ready| Lane::ALL.iter().all(|lane| !ready.has(*lane));
+        nothing(&self.ready)
+            && self.top.as_ref().is_none_or(|top| nothing(&top.ready))
+            && self.bank.is_idle()
+            && self.orders.is_idle()
+            && [&self.atomics, &self.away, &self.returning].iter().all(|queue| queue.is_empty())
+            && self.owned.is_empty()
+            && self.tags.is_none()
+            && self.retries.is_none()
+            && self.flushes.is_idle()
+    }
+
     /// Performs one action, if there is one.
     fn turn(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
+        if self.is_idle() {
+            return Ok(false);
+        }
         let now = cx.now().0;
         let did = self.obey_table()?
             || self.answer(now)?

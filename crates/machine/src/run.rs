@@ -58,6 +58,7 @@ pub fn run(
     let (refused, finish) = (Arc::default(), Arc::default());
     let (make, forward) = (Box::new(make), options.forward);
     let start = Start { make, refused: Arc::clone(&refused), forward, finish: Arc::clone(&finish) };
+    let machine = &options.cut(machine);
     let memories = Memories::new(machine);
     let kept = options.check.then(Kept::default);
     let mut run = build::build(machine, &memories, kept.clone(), Agents::Program(start)).run(&run_options(options));

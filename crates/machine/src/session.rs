@@ -122,6 +122,13 @@ pub(crate) fn run_options(options: &Options) -> RunOptions {
     }
 }
 
+impl Options {
+    /// The machine, cut for the largest number of threads that the run is about.
+    pub(crate) fn cut(&self, machine: &Machine) -> Machine {
+        machine.cut_for(self.scaling.iter().copied().fold(self.threads, usize::max))
+    }
+}
+
 /// Why some machines can run only whole programs.
 const COPIES: &str = "GPUs of this machine keep copies of the host's memory, which only the driver of a program takes back: run a program \
                       (`cohesim run`) instead of a kernel by itself";
@@ -131,6 +138,7 @@ impl Session {
     pub fn start(machine: &Machine, options: &Options) -> Self {
         let (commands, obeyed) = mpsc::channel();
         let (tell, ended) = mpsc::channel();
+        let machine = &options.cut(machine);
         let memories = Memories::new(machine);
         let kept = options.check.then(Kept::default);
         let model = build::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));

@@ -195,6 +195,19 @@ impl Machine {
         }
     }
 
+    /// The machine, cut finely enough for this number of threads to have equal work: GPUs without a fabric get up to two
+    /// partitions of arrays, and two of banks, for each thread. Results do not depend on the cut.
+    pub(crate) fn cut_for(&self, threads: usize) -> Self {
+        let mut machine = self.clone();
+        let Partitions { arrays, l2 } = &mut machine.partitions;
+        // Beside a CPU, whose complex is one partition, finer cuts of GPUs gain little.
+        if threads > 1 && self.fabric.is_none() && self.cpu.is_none() && *arrays > 0 && *l2 > 0 {
+            *arrays = (2 * threads).min(self.gpus * self.arrays).max(*arrays);
+            *l2 = (2 * threads).min(self.gpus * self.banks.count).max(*l2);
+        }
+        machine
+    }
+
     /// The machine that a file describes; the file then knows which of its keys have no effect.
     pub fn read(file: &mut File) -> Result<Self, MachineError> {
         let root: Root = file.section("")?;

@@ -46,6 +46,16 @@ impl Bank {
                 && self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
     }
 
+    /// Whether there is certainly nothing to do without a new message.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.next().is_none()
+            && self.sweep.is_empty()
+            && self.need_mshr.is_empty()
+            && self.need_write_back.is_empty()
+            && self.write_backs.is_empty()
+            && self.leaving.is_empty()
+    }
+
     pub(super) fn has_mshr_for_another(&self) -> bool {
         !self.need_mshr.is_empty()
             && self.busy < self.spec.mshrs

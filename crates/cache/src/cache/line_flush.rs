@@ -40,6 +40,11 @@ impl LineFlushes {
         Self { waiting: Vec::new(), here, below }
     }
 
+    /// Whether there is no flush.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The lines that others have to flush first.
     pub fn passed_on(&self) -> impl Iterator<Item = LineAddr> {
         self.waiting.iter().filter(|flush| flush.passed).map(|flush| flush.line)

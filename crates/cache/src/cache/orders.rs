@@ -53,6 +53,11 @@ impl OrderDesk {
         }
     }
 
+    /// Whether nothing is to be done for the order in progress, if there is one.
+    pub fn is_idle(&self) -> bool {
+        self.heard.is_empty() && !self.sweeping
+    }
+
     /// How many answers to the order are still awaited.
     pub fn awaited(&self) -> u16 {
         self.line.acks

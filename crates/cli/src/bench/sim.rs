@@ -43,7 +43,7 @@ pub struct Sim {
 }
 
 /// Thread counts for which bounds are reported.
-const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
+const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Pairs of runs: one thread against several.
 const PAIRS: usize = 7;
 

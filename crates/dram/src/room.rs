@@ -71,7 +71,7 @@ impl Room {
         match free {
             Some(way) if queue.front().is_none_or(|first| *first == block) => {
                 queue.pop_front();
-                self.held.fill(way, Held { block, leaving: false });
+                self.held.fill(way, self.number(block), Held { block, leaving: false });
                 true
             }
             _ => {
@@ -112,7 +112,7 @@ impl Room {
             gone = self.held.get(way).map(|held| held.block);
             Some(way)
         });
-        self.held.fill(way.expect("a set has ways"), Held { block, leaving: false });
+        self.held.fill(way.expect("a set has ways"), number, Held { block, leaving: false });
         gone
     }
 

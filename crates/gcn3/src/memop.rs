@@ -127,3 +127,11 @@ pub struct ScalarOp {
     /// A bit for each word outside its buffer: it reads zero, without an access to memory.
     pub out_of_range: u16,
 }
+
+impl ScalarOp {
+    /// The numbers of the words that are accessed.
+    pub fn words_in_range(&self) -> impl Iterator<Item = usize> + use<> {
+        let outside = self.out_of_range;
+        (0..usize::from(self.words)).filter(move |word| outside >> word & 1 == 0)
+    }
+}

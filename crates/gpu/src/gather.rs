@@ -3,12 +3,16 @@
 //! Each line that active lanes access is requested once, in the order in which the lanes first access it. When the
 //! lines have arrived, their bytes are distributed to the lanes.
 
-use crate::map::AddressMap;
+use crate::{
+    finder::{Finder, Latest},
+    map::AddressMap,
+};
 use gcn3::{
     error::{Access, Fault},
     memop::{AtomicOp, Kind, MemOp, ScalarOp},
 };
 use mem::{Atomic, Block, LINE, LineAddr, Mask};
+use std::ops::Range;
 
 /// What one instruction accesses in one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,49 +65,34 @@ impl Op {
     }
 
     /// The lines it accesses, with the bytes of a store; they are put in `parts`, which is empty.
-    pub fn lines(&self, map: &AddressMap, mut parts: Vec<Part>) -> Result<Vec<Part>, Fault> {
+    pub fn lines(&self, map: &AddressMap, parts: Vec<Part>) -> Result<Vec<Part>, Fault> {
         let access = if self.is_store() { Access::Store } else { Access::Load };
         if let Op::Vector(op) = self
             && let Kind::Atomic { op: atomic, .. } = op.kind
         {
             return atomic_lines(op, atomic, map, parts);
         }
-        let mut finder = Finder::new();
-        // The region and the line of the last element; most elements of an access lie in one region, and neighbours in
-        // one line.
-        let mut region = 0..0;
-        let (mut line, mut number) = (NO_LINE, 0);
-        let stores = access == Access::Store;
-        self.each(|address, word, size, lane| {
-            if address < region.start || address >= region.end || region.end - address < size as u64 {
-                region = map.check(access, address, size as u64, lane)?;
-            }
-            let (bytes, offset) = (word.to_le_bytes(), place(address));
-            if size == 4 && offset <= LINE - 4 {
-                if line != address & OF_LINE {
-                    line = address & OF_LINE;
-                    number = finder.part(&mut parts, LineAddr(line));
-                }
-                let part = &mut parts[number];
-                part.mask.0 |= 0xf << offset;
-                if stores {
-                    part.bytes[offset..offset + 4].copy_from_slice(&bytes);
-                }
-                return Ok(());
-            }
-            // An element may cross a line boundary.
-            let first = size.min(LINE - offset);
-            for (at, bytes) in [(address, &bytes[..first]), (address + first as u64, &bytes[first..size])] {
-                if !bytes.is_empty() {
-                    let (number, place) = (finder.part(&mut parts, LineAddr(at & OF_LINE)), place(at));
-                    let part = &mut parts[number];
-                    part.mask = part.mask.or(Mask::range(place, bytes.len()));
-                    part.bytes[place..place + bytes.len()].copy_from_slice(bytes);
+        let mut gathering = Gathering { map, access, region: 0..0, parts, latest: Latest::new() };
+        match self {
+            Op::Scalar(op) => {
+                for word in op.words_in_range() {
+                    gathering.add(op.address + 4 * word as u64, op.data[word], 4, None)?;
                 }
             }
-            Ok(())
-        })?;
-        Ok(parts)
+            Op::Vector(op) => {
+                for (place, addresses) in std::iter::once(&op.addresses).chain(&op.more).enumerate() {
+                    for element in 0..usize::from(op.elements) {
+                        let Some(row) = op.data.get(place * usize::from(op.elements) + element) else { continue };
+                        let offset = element as u64 * u64::from(op.stride);
+                        for lane in lanes(op.mask) {
+                            let address = addresses[lane].wrapping_add(offset);
+                            gathering.add(address, row.0[lane], op.element_bytes.into(), Some(lane as u8))?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(gathering.parts)
     }
 
     /// Variant of [`lines`](Self::lines) for lanes that are not coalesced here: the requests in lane order. Of
@@ -159,47 +148,22 @@ impl Op {
         {
             return fill_atomic(op, parts);
         }
-        let mut finder = Finder::new();
-        let (mut latest, mut bytes) = (NO_LINE, &[0; LINE]);
-        let mut read = |address: u64, size: usize| {
-            let mut word = [0; 4];
-            let place = place(address);
-            let mut line = |address: u64| {
-                if latest != address & OF_LINE {
-                    latest = address & OF_LINE;
-                    let number = finder.find(parts, LineAddr(latest)).expect("every line was asked for");
-                    bytes = &parts[number].bytes;
-                }
-                bytes
-            };
-            if size == 4 && place <= LINE - 4 {
-                word.copy_from_slice(&line(address)[place..place + 4]);
-                return u32::from_le_bytes(word);
-            }
-            let first = size.min(LINE - place);
-            word[..first].copy_from_slice(&line(address)[place..place + first]);
-            if first < size {
-                word[first..size].copy_from_slice(&line(address + first as u64)[..size - first]);
-            }
-            u32::from_le_bytes(word)
-        };
+        let mut filling = Filling { parts, latest: Latest::new() };
         match self {
             Op::Scalar(op) => {
-                for word in 0..usize::from(op.words) {
-                    let outside = op.out_of_range >> word & 1 == 1;
-                    op.data[word] = if outside { 0 } else { read(op.address + 4 * word as u64, 4) };
+                op.data[..usize::from(op.words)].fill(0);
+                for word in op.words_in_range() {
+                    op.data[word] = filling.read(op.address + 4 * word as u64, 4);
                 }
             }
             Op::Vector(op) => {
                 let op = &mut **op;
-                let (elements, stride) = (usize::from(op.elements), u64::from(op.stride));
-                let places = std::iter::once(&op.addresses).chain(&op.more);
-                for (place, addresses) in places.enumerate() {
-                    for element in 0..elements {
-                        let Some(row) = op.data.get_mut(place * elements + element) else { continue };
+                for (place, addresses) in std::iter::once(&op.addresses).chain(&op.more).enumerate() {
+                    for element in 0..usize::from(op.elements) {
+                        let Some(row) = op.data.get_mut(place * usize::from(op.elements) + element) else { continue };
+                        let offset = element as u64 * u64::from(op.stride);
                         for lane in lanes(op.mask) {
-                            let address = addresses[lane].wrapping_add(element as u64 * stride);
-                            row.0[lane] = read(address, op.element_bytes.into());
+                            row.0[lane] = filling.read(addresses[lane].wrapping_add(offset), op.element_bytes.into());
                         }
                     }
                 }
@@ -208,11 +172,10 @@ impl Op {
     }
 
     /// Calls `f` with the address, value, size and lane of every accessed element.
-    #[inline(always)]
     fn each(&self, mut f: impl FnMut(u64, u32, usize, Option<u8>) -> Result<(), Fault>) -> Result<(), Fault> {
         match self {
             Op::Scalar(op) => {
-                for word in (0..usize::from(op.words)).filter(|word| op.out_of_range >> word & 1 == 0) {
+                for word in op.words_in_range() {
                     f(op.address + 4 * word as u64, op.data[word], 4, None)?;
                 }
             }
@@ -237,76 +200,95 @@ impl Op {
 /// Mask for the line number of an address.
 const OF_LINE: u64 = !(LINE as u64 - 1);
 
-/// Not the address of a line.
-const NO_LINE: u64 = u64::MAX;
-
 /// The offset of an address in its line.
 fn place(address: u64) -> usize {
     (address & !OF_LINE) as usize
 }
 
-/// Finds the part of a line among up to hundreds. Lanes often access lines in the order in which these were first
-/// accessed, so the part found last and the one after it are checked first; then all, if they are few, else a hash table.
-struct Finder {
-    latest: usize,
-    /// Number of parts in the table.
-    noted: usize,
-    /// Part numbers by hash, with linear probing.
-    table: [u16; Self::PLACES],
+/// The lines of an access, as its elements are added.
+struct Gathering<'m> {
+    map: &'m AddressMap,
+    access: Access,
+    /// The region of the last element; most elements of an access lie in one.
+    region: Range<u64>,
+    parts: Vec<Part>,
+    latest: Latest,
 }
 
-impl Finder {
-    const PLACES: usize = 256;
-    /// Maximum number of parts in the table; later parts are searched one by one.
-    const MOST_NOTED: usize = 192;
-    /// Maximum number of parts that are searched one by one.
-    const FEW: usize = 6;
-    const NOBODY: u16 = u16::MAX;
-
-    fn new() -> Self {
-        Self { latest: 0, noted: 0, table: [Self::NOBODY; Self::PLACES] }
-    }
-
-    fn places(line: LineAddr) -> impl Iterator<Item = usize> {
-        let hash = (line.0 / LINE as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
-        (0..Self::PLACES).map(move |step| (hash as usize + step) % Self::PLACES)
-    }
-
-    /// The number of a line's part; of a new one if there is none.
-    #[inline(never)]
-    fn part(&mut self, parts: &mut Vec<Part>, line: LineAddr) -> usize {
-        if let Some(number) = self.find(parts, line) {
-            return number;
+impl Gathering<'_> {
+    #[inline(always)]
+    fn add(&mut self, address: u64, word: u32, size: usize, lane: Option<u8>) -> Result<(), Fault> {
+        let Range { start, end } = self.region;
+        if address < start || address >= end || end - address < size as u64 {
+            self.region = self.map.check(self.access, address, size as u64, lane)?;
         }
-        parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
-        self.latest = parts.len() - 1;
-        self.latest
-    }
-
-    /// The number of a line's part.
-    #[inline(never)]
-    fn find(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
-        let near = [self.latest, self.latest + 1];
-        let near = near.into_iter().find(|number| parts.get(*number).is_some_and(|part| part.line == line));
-        self.latest = match near {
-            Some(number) => number,
-            None if parts.len() <= Self::FEW => parts.iter().position(|part| part.line == line)?,
-            None => self.search(parts, line)?,
-        };
-        Some(self.latest)
-    }
-
-    fn search(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
-        while self.noted < parts.len().min(Self::MOST_NOTED) {
-            let place = Self::places(parts[self.noted].line).find(|place| self.table[*place] == Self::NOBODY);
-            self.table[place.expect("there are more places than parts noted")] = self.noted as u16;
-            self.noted += 1;
+        let offset = place(address);
+        if size != 4 || offset > LINE - 4 {
+            self.add_bytes(address, &word.to_le_bytes()[..size]);
+            return Ok(());
         }
-        let mut noted = Self::places(line).map(|place| self.table[place]).take_while(|number| *number != Self::NOBODY);
-        let found = noted.find(|number| parts[usize::from(*number)].line == line).map(usize::from);
-        let behind =
-            || Some(self.noted + parts.get(self.noted..)?.iter().position(|part| part.line == line)?);
-        found.or_else(behind)
+        let part = self.part(address & OF_LINE);
+        part.mask.0 |= 0xf << offset;
+        part.bytes[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
+        Ok(())
+    }
+
+    /// Adds an element that may cross a line boundary.
+    fn add_bytes(&mut self, address: u64, bytes: &[u8]) {
+        let (first, second) = bytes.split_at(bytes.len().min(LINE - place(address)));
+        for (at, bytes) in [(address, first), (address + first.len() as u64, second)] {
+            if !bytes.is_empty() {
+                let (part, place) = (self.part(at & OF_LINE), place(at));
+                part.mask = part.mask.or(Mask::range(place, bytes.len()));
+                part.bytes[place..place + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+    }
+
+    /// The part of a line; a new one if there is none.
+    #[inline(always)]
+    fn part(&mut self, line: u64) -> &mut Part {
+        if !self.latest.turn_to(&self.parts, line) {
+            self.parts.push(Part { line: LineAddr(line), mask: Mask::NONE, bytes: [0; LINE], atomic: None });
+            self.latest.number = self.parts.len() - 1;
+        }
+        &mut self.parts[self.latest.number]
+    }
+}
+
+/// The lines of an access that have come, as their bytes are distributed.
+struct Filling<'p> {
+    parts: &'p [Part],
+    latest: Latest,
+}
+
+impl<'p> Filling<'p> {
+    #[inline(always)]
+    fn read(&mut self, address: u64, size: usize) -> u32 {
+        let offset = place(address);
+        if size != 4 || offset > LINE - 4 {
+            return self.read_bytes(address, size);
+        }
+        let bytes = self.line(address & OF_LINE)[offset..offset + 4].try_into();
+        u32::from_le_bytes(bytes.expect("a word has four bytes"))
+    }
+
+    /// Reads an element that may cross a line boundary.
+    fn read_bytes(&mut self, address: u64, size: usize) -> u32 {
+        let (mut word, place) = ([0; 4], place(address));
+        let first = size.min(LINE - place);
+        word[..first].copy_from_slice(&self.line(address & OF_LINE)[place..place + first]);
+        if first < size {
+            let rest = &self.line((address + first as u64) & OF_LINE)[..size - first];
+            word[first..size].copy_from_slice(rest);
+        }
+        u32::from_le_bytes(word)
+    }
+
+    #[inline(always)]
+    fn line(&mut self, line: u64) -> &'p [u8; LINE] {
+        assert!(self.latest.turn_to(self.parts, line), "every line was asked for");
+        &self.parts[self.latest.number].bytes
     }
 }
 

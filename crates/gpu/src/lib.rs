@@ -10,6 +10,7 @@ pub mod command_processor;
 pub mod compute_unit;
 pub mod dispatcher;
 pub mod doorbell;
+mod finder;
 pub mod gather;
 pub mod kernel;
 pub mod map;

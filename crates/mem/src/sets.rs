@@ -60,21 +60,19 @@ pub struct Sets<E> {
     entries: Box<[Option<E>]>,
     /// The way used last, which is likely to be used next.
     last: usize,
-    /// In large sets: for each of some classes of numbers, the way used last.
-    hints: Box<[u32]>,
+    /// The low bits of the number of the entry that was last put in each way: most others need not be looked at.
+    tags: Box<[u32]>,
 }
 
-/// Sets of more ways have hints.
-const SMALL: usize = 8;
-/// Number of classes of numbers with hints, a power of two.
-const HINTS: usize = 64;
+/// How many tags are compared at a time.
+const TAGS: usize = 8;
 
 impl<E> Sets<E> {
     /// `sets` is a power of two; each has `ways` ways.
     pub fn new(sets: usize, ways: usize) -> Self {
         let entries = (0..sets * ways).map(|_| None).collect();
-        let hints = vec![0; if ways > SMALL { HINTS } else { 0 }].into();
-        Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, last: 0, hints }
+        let tags = vec![0; sets * ways].into();
+        Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, last: 0, tags }
     }
 
     /// The ways of the set that a number selects.
@@ -92,27 +90,29 @@ impl<E> Sets<E> {
 
     /// The way of the entry for which `is` returns true.
     pub fn find(&self, number: u64, is: impl Fn(&E) -> bool) -> Option<usize> {
-        let mut ways = self.ways(number);
+        let ways = self.ways(number);
         let is_meant = |way: usize| self.entries[way].as_ref().is_some_and(&is);
         if ways.contains(&self.last) && is_meant(self.last) {
             return Some(self.last);
         }
-        if let Some(hint) = self.hints.get(number as usize % HINTS).map(|hint| *hint as usize)
-            && ways.contains(&hint)
-            && is_meant(hint)
-        {
-            return Some(hint);
+        let tag = number as u32;
+        for (chunk, tags) in self.tags[ways.clone()].chunks(TAGS).enumerate() {
+            // Without an early exit, so that the tags are compared at once.
+            if tags.iter().fold(false, |any, other| any | (*other == tag)) {
+                let first = ways.start + chunk * TAGS;
+                let found = (first..first + tags.len()).find(|way| self.tags[*way] == tag && is_meant(*way));
+                if found.is_some() {
+                    return found;
+                }
+            }
         }
-        ways.find(|way| is_meant(*way))
+        None
     }
 
     /// The entry for which `is` returns true; counts as a use.
     pub fn look_up(&mut self, number: u64, is: impl Fn(&E) -> bool) -> Option<&E> {
         let way = self.find(number, is)?;
         self.touch(way);
-        if let Some(hint) = self.hints.get_mut(number as usize % HINTS) {
-            *hint = way as u32;
-        }
         self.get(way)
     }
 
@@ -138,9 +138,10 @@ impl<E> Sets<E> {
         None
     }
 
-    /// Puts an entry into a way, which counts as a use. Returns the previous entry.
-    pub fn fill(&mut self, way: usize, entry: E) -> Option<E> {
+    /// Puts the entry of a number into a way, which counts as a use. Returns the previous entry.
+    pub fn fill(&mut self, way: usize, number: u64, entry: E) -> Option<E> {
         self.touch(way);
+        self.tags[way] = number as u32;
         self.entries[way].replace(entry)
     }
 
@@ -148,7 +149,7 @@ impl<E> Sets<E> {
     /// entry.
     pub fn put(&mut self, number: u64, entry: E) -> Option<E> {
         let way = self.free(number).or_else(|| self.victim(number, |_| true)).expect("a set has a way");
-        self.fill(way, entry)
+        self.fill(way, number, entry)
     }
 
     /// Removes the entry of a way.
@@ -200,8 +201,7 @@ mod tests {
     #[test]
     fn in_large_sets_each_entry_is_found_as_long_as_it_is_there() {
         let mut sets = Sets::new(2, 32);
-        // Numbers 64 apart share a hint.
-        let numbers: Vec<u64> = (0..16).flat_map(|number| [number, number + 64, number + 128]).collect();
+        let numbers: Vec<u64> = (0..16).flat_map(|number| [number, number + 64, number + (1 << 32)]).collect();
         for number in &numbers {
             assert_eq!(sets.put(*number, *number), None);
         }

@@ -82,7 +82,9 @@ impl Bank {
 
     /// The first queue whose message waits for an MSHR or a place in the write-back queue that is free now.
     fn next_with_resources(&mut self) -> Option<Slot> {
-        if let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line)) {
+        if self.busy < self.spec.mshrs
+            && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
+        {
             return self.need_mshr.remove(next);
         }
         let next = self.need_write_back.iter().position(|(_, aside)| self.has_room_for(*aside))?;

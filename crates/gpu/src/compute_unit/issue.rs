@@ -194,7 +194,8 @@ fn local_cycles(access: &LdsAccess, banks: u32) -> u64 {
         return 1;
     }
     let banks = banks.min(64);
-    let half = |first| if are_in_different_banks(access, first, banks) { 1 } else { busiest_bank(access, first, banks) };
+    let half =
+        |first| if are_in_different_banks(access, first, banks) { 1 } else { busiest_bank(access, first, banks) };
     let halves = [0, 32].into_iter().filter(|first| access.mask >> first & 0xffff_ffff != 0);
     halves.map(half).sum()
 }
@@ -206,9 +207,9 @@ fn are_in_different_banks(access: &LdsAccess, first: usize, banks: u32) -> bool 
     let lanes = &access.addresses.0[first..first + 32];
     let (low, high) = match mask {
         u32::MAX => lanes.iter().fold((u32::MAX, 0), |(low, high), address| (low.min(*address), high.max(*address))),
-        _ => Mask(mask.into()).iter().fold((u32::MAX, 0), |(low, high), lane| {
-            (low.min(lanes[lane]), high.max(lanes[lane]))
-        }),
+        _ => Mask(mask.into())
+            .iter()
+            .fold((u32::MAX, 0), |(low, high), lane| (low.min(lanes[lane]), high.max(lanes[lane]))),
     };
     let (low, high) = (i64::from(low), i64::from(high));
     let second = access.second.map_or(0, i64::from);
@@ -289,7 +290,8 @@ mod tests {
     fn accesses_known_to_be_in_different_banks_take_one_cycle_when_counted() {
         let mut quick = 0;
         for case in 0..4000_u32 {
-            let random = |lane: u32, of: u32| (lane + 1).wrapping_mul(case + 7).wrapping_mul(0x9e37_79b9) >> 16 & (of - 1);
+            let random =
+                |lane: u32, of: u32| (lane + 1).wrapping_mul(case + 7).wrapping_mul(0x9e37_79b9) >> 16 & (of - 1);
             let (stride, scatter) = (case % 5 * 4, [1, 4, 16, 64, 256][case as usize / 5 % 5]);
             let mut access = access(|lane| 512 + stride * lane + (random(lane, scatter) & !3));
             access.mask = [!0, 0xffff_ffff, 0x0f0f_f0f0_1234_5678, 1 << 40][case as usize / 25 % 4];

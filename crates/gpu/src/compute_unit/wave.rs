@@ -113,8 +113,13 @@ impl Unit {
             let init = kernel.dispatch.wave_init(&kernel.places, id, number as u32, scratch);
             let init = init.map_err(|error| error.to_string())?;
             let vgprs = kernel.code.vgprs();
-            let mut wavefront = self.spare.pop().unwrap_or_else(|| Wavefront::with_vgprs(vgprs));
-            wavefront.reset(vgprs);
+            let mut wavefront = match self.spare.pop() {
+                Some(mut used) => {
+                    used.reset(vgprs);
+                    used
+                }
+                None => Wavefront::with_vgprs(vgprs),
+            };
             wavefront.begin(number as u32, &init);
             let pc = wavefront.pc;
             let line = pc & !(mem::LINE as u64 - 1);

@@ -134,7 +134,7 @@ impl Tables {
         debug_assert!(self.backward.find(frame, |entry| entry.frame == frame).is_none(), "a page has one leading name");
         let before = self.forward.insert(page, way);
         assert!(before.is_none(), "a name leads to one page of memory");
-        self.backward.fill(way, entry);
+        self.backward.fill(way, frame, entry);
     }
 
     pub fn remove(&mut self, way: usize) {

@@ -270,24 +270,23 @@ impl Partition {
         let domains = self.domains.get_mut();
         loop {
             let several = domains.len() > 1;
-            // The earliest edge; among simultaneous ones, that of the first clock.
+            // The earliest edge; among simultaneous ones, that of the first clock. Then the earliest edges of the clocks
+            // before and after that one.
             let (mut earliest, mut first) = (0, Time::NEVER);
-            if several {
-                for (at, domain) in domains.iter().enumerate() {
-                    let edge = domain.core.clock.edge(domain.next_cycle());
-                    if edge < first {
-                        (earliest, first) = (at, edge);
-                    }
+            let (mut before, mut after) = (Time::NEVER, Time::NEVER);
+            for (at, domain) in domains.iter().enumerate() {
+                let edge = domain.core.clock.edge(domain.next_cycle());
+                if edge < first {
+                    (before, after) = (before.min(after).min(first), Time::NEVER);
+                    (earliest, first) = (at, edge);
+                } else {
+                    after = after.min(edge);
                 }
             }
             // The domain may run on until another domain's turn comes.
             let clock = domains.get(earliest)?.core.clock;
-            let mut until = clock.first_at(end);
-            for (at, other) in domains.iter().enumerate().filter(|(at, _)| *at != earliest) {
-                let edge = other.core.clock.edge(other.next_cycle());
-                let follows = earliest < at && edge != Time::NEVER;
-                until = until.min(if follows { clock.first_after(edge) } else { clock.first_at(edge) });
-            }
+            let follows = if after == Time::NEVER { u64::MAX } else { clock.first_after(after) };
+            let until = clock.first_at(end).min(clock.first_at(before)).min(follows);
             let domain = &mut domains[earliest];
             if domain.next_cycle() >= until {
                 return None;

@@ -441,3 +441,20 @@ fn timed(file: &mut File, mut protocol: Protocol, bits: Option<usize>, banks: Ba
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(name: &str, threads: usize) -> (usize, usize) {
+        let Partitions { arrays, l2 } = Machine::load(name, &[]).unwrap().cut_for(threads).partitions;
+        (arrays, l2)
+    }
+
+    #[test]
+    fn gpus_are_cut_as_finely_as_their_threads_need() {
+        assert_eq!([1, 2, 4, 64].map(|threads| cut("r9nano", threads)), [(2, 2), (4, 4), (8, 8), (16, 16)]);
+        // One part stays one, and the cuts of machines with a CPU or a fabric stay as they are.
+        assert_eq!(["skeleton", "apu-c-l3", "multi-pcie"].map(|name| cut(name, 8)), [(0, 1), (1, 1), (2, 2)]);
+    }
+}

@@ -165,6 +165,7 @@ impl Cache {
         let (performs, claims) = (spec.bank.controller.table().capabilities().performs, spec.bank.controller.claims());
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
+        bank.tells_gone = spec.tells_gone;
         bank.tlb_missed = spec.counts_tlb_misses.then(counts);
         bank.watcher = spec.counts_lifetimes.then(|| crate::lifetimes::lifetimes(scope));
         // With logical timestamps, the memory reports writes to the golden image, not the cache.

@@ -292,6 +292,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "fetch-apart", rounds: 0, build: mesi::fetch_apart },
             Setup { name: "fetch", rounds: 0, build: mesi::fetches },
             Setup { name: "apu", rounds: 0, build: mesi::apu },
+            Setup { name: "apu-shares", rounds: 0, build: mesi::apu_shares },
             Setup { name: "recalled", rounds: 1, build: mesi::recalled },
             Setup { name: "no-llc", rounds: 0, build: mesi::no_llc },
             Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },

@@ -139,12 +139,17 @@ impl Cache {
         // An atomic access that the line was fetched for is performed first; otherwise it would be fetched again and
         // again.
         while self.atomics.front().is_some_and(|packet| packet.msg.line == msg.line) && self.atomic(false)? {}
-        if !self.bank.at_once(&msg)?
+        if !self.gives_up(&msg)?
             && let Some(tags) = &mut self.tags
         {
             tags.recalls.push(msg);
         }
         Ok(())
+    }
+
+    /// Gives up a recalled line if that is possible now; returns whether the recall is over.
+    fn gives_up(&mut self, recall: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        if self.bank.tells_gone { self.bank.part_with(recall.line) } else { self.bank.at_once(recall) }
     }
 
     /// Carries out recalls and page removals of the forward-backward table; returns whether there was something to
@@ -156,12 +161,13 @@ impl Cache {
             let recalls = std::mem::take(&mut tags.recalls);
             let mut left = Vec::new();
             for msg in recalls {
-                if self.bank.at_once(&msg)? {
+                if self.gives_up(&msg)? {
                     did = true;
                 } else {
                     left.push(msg);
                 }
             }
+            did |= !self.bank.out.is_empty();
             if let Some(tags) = &mut self.tags {
                 tags.recalls = left;
             }

@@ -23,7 +23,7 @@ use std::{
     rc::Rc,
 };
 use vm::{
-    DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SecondLevel, SharedTlb,
+    Above, DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SecondLevel, SharedTlb,
     SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
 };
 
@@ -97,13 +97,13 @@ impl Builder<'_> {
     pub(super) fn fbt(&mut self, id: Id, plan: &FbtPlan, scope: &Scope) {
         let below = self.edge(id, Freight::Translations);
         let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
-        let tables = match plan.writes_through {
-            true => FbtTables::new(plan.spec.table),
-            false => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),
+        let tables = match plan.above {
+            Above::WritesThrough => FbtTables::new(plan.spec.table),
+            Above::Claims | Above::Member(_) => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),
         };
         let me = self.plan.element(id).node.expect("a forward-backward table has a number");
-        let FbtPlan { banks, first_level, line, writes_through, .. } = plan.clone();
-        let place = FbtPlace { me, banks, first_level, line, writes_through };
+        let FbtPlan { banks, first_level, line, above, .. } = plan.clone();
+        let place = FbtPlace { me, banks, first_level, line, above };
         let (side, control) = (self.side(id), self.control(id));
         let fbt = Fbt::new(tables, place, side, below, (control, &self.translators.roots), scope);
         scope.serve("control", |cx| fbt.run(cx));

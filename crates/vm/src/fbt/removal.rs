@@ -116,8 +116,10 @@ impl Fbt {
         let (subject, phase) = (*subject, *phase);
         let tables = self.tables.0.borrow();
         let settled = ways.iter().all(|way| tables.entry(*way).outstanding == 0);
+        // A directory's member gives up lines by evictions, of those in flight when they have come.
+        let (member, gone) = (self.member.is_some(), ways.iter().all(|way| tables.entry(*way).lines == 0));
         let next = match phase {
-            Phase::Settling if settled => {
+            Phase::Settling if settled || member => {
                 let bits = |lines: u64| (0..u64::BITS).filter(move |bit| lines >> bit & 1 == 1);
                 let lines = ways.iter().flat_map(|way| {
                     let entry = tables.entry(*way);
@@ -133,7 +135,7 @@ impl Fbt {
                 self.recalled.add(lines.len() as u64);
                 Phase::Lines(lines.len())
             }
-            Phase::Lines(0) if settled => {
+            Phase::Lines(left) if settled && (left == 0 || member && gone) => {
                 for cache in &self.place.first_level {
                     let word = Msg::new(self.place.me, *cache, Kind::Inval, subject, Block::EMPTY);
                     self.to.to(*cache).send(Lane::Coherence, Packet::from(word), HEADER);

@@ -41,6 +41,11 @@ impl Entry {
     pub fn place(&self, line: LineAddr) -> LineAddr {
         LineAddr(self.frame * PAGE + line.0 % PAGE)
     }
+
+    /// The tag of one of its lines.
+    pub fn tag(&self, line: LineAddr) -> LineAddr {
+        LineAddr(self.page * PAGE + line.0 % PAGE)
+    }
 }
 
 /// The forward and the backward table.

@@ -11,7 +11,7 @@ use mem::{Asid, Block, Interleave, LINE, LineAddr, PAGE};
 use protocol::{Kind, Msg, Node};
 use std::{cell::RefCell, rc::Rc};
 use vm::{
-    DriverTables, Fbt, FbtPlace, FbtTables, IommuSpec, SecondLevel, SharedTlbSpec, Shootdown, Shootdowns, Walk, iommu,
+    Above, DriverTables, Fbt, FbtPlace, FbtTables, IommuSpec, SecondLevel, SharedTlbSpec, Shootdown, Shootdowns, Walk, iommu,
 };
 
 const L1: Node = Node(1);
@@ -117,7 +117,8 @@ fn build<F: Future<Output = ()> + 'static>(
     let spec = IommuSpec { tlb: shared, walkers: WALKERS };
     iommu(spec, walk, vec![asked], Some(second), Some(control), &world.roots, &world.root.scope("iommu"));
     let (banks, line) = (Interleave::One(L2), mem::Bytes(LINE as u64));
-    let place = FbtPlace { me: FBT, banks, first_level: vec![L1], line, writes_through };
+    let above = if writes_through { Above::WritesThrough } else { Above::Claims };
+    let place = FbtPlace { me: FBT, banks, first_level: vec![L1], line, above };
     let side = Side {
         from: vec![l2.from, l1.from, to_memory.from],
         to: vec![(vec![L2], l2.to), (vec![L1], l1.to), (vec![MEMORY], to_memory.to)],

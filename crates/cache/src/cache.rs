@@ -198,7 +198,7 @@ impl Cache {
             pending,
             ports: spec.ports,
             wide_acquires: spec.wide_acquires,
-            tags: spec.virtual_tags.then(|| VirtualTags::new(scope)),
+            tags: spec.virtual_tags.then(|| VirtualTags::new(spec.remaps, scope)),
             tlb_missed: FxHashSet::default(),
             free_at: 0,
             turns: RoundRobin::new(askers),

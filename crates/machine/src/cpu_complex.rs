@@ -190,6 +190,7 @@ struct KernelFile {
     soft_fault: Number<PASSING>,
     hard_fault: Number<PASSING>,
     copy_per_kib: Number<PASSING>,
+    huge_pages: Option<bool>,
     slice: Slice,
 }
 
@@ -272,6 +273,7 @@ pub fn complex(
             soft_fault: kernel.soft_fault.get(),
             hard_fault: kernel.hard_fault.get(),
             copy_per_kib: kernel.copy_per_kib.get(),
+            huge_pages: kernel.huge_pages.unwrap_or(false),
         },
         slice: kernel.slice.0,
         l1d: cache(file, "cpu.l1d")?,

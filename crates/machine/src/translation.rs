@@ -300,6 +300,7 @@ struct FbtFile {
     latency: Positive<WIDE>,
     capacity: Positive,
     second_level: bool,
+    remaps: Option<Number<WIDE>>,
 }
 
 /// Reads the forward-backward table of a GPU whose L2 has virtual tags. Without virtual tags the section has no effect.
@@ -313,6 +314,10 @@ pub fn fbt(
     if virtual_caches != VirtualCaches::All {
         file.idle_section::<FbtFile>(path, &Because::value("gpu.l2.tags", "physical", &["virtual"]))?;
         return Ok(None);
+    }
+    if cpu {
+        let why = "beside a CPU a page has one name at a time, and first-level caches are told no others";
+        file.idle("gpu.fbt.remaps", &Because::new("cpu", why));
     }
     let of: FbtFile = file.section(path)?;
     let table = tlb(file, path, (of.entries.count(), of.ways.count()))?;
@@ -335,7 +340,12 @@ pub fn fbt(
         file.section::<Nothing>("system")?;
     }
     Ok(Some(GpuFbt {
-        spec: FbtSpec { table, second_level: of.second_level, latency: of.latency.cycles() },
+        spec: FbtSpec {
+            table,
+            second_level: of.second_level,
+            latency: of.latency.cycles(),
+            remaps: of.remaps.map_or(0, Number::count),
+        },
         wire: LinkSpec { latency, capacity: of.capacity.count(), bytes_per_cycle: None },
         iommu,
     }))

@@ -103,7 +103,8 @@ impl Builder<'_> {
         };
         let me = self.plan.element(id).node.expect("a forward-backward table has a number");
         let FbtPlan { banks, first_level, line, above, .. } = plan.clone();
-        let place = FbtPlace { me, banks, first_level, line, above };
+        let tells_names = plan.spec.remaps > 0;
+        let place = FbtPlace { me, banks, first_level, line, above, tells_names };
         let (side, control) = (self.side(id), self.control(id));
         let fbt = Fbt::new(tables, place, side, below, (control, &self.translators.roots), scope);
         scope.serve("control", |cx| fbt.run(cx));

@@ -164,6 +164,7 @@ impl Lowering<'_> {
             sees: roles.protocol.sees,
             wide_acquires: machine.forgetting_acquires,
             virtual_tags: machine.fbt.is_some() || machine.names.is_some() && section == "gpu.l1v",
+            remaps: machine.fbt.map_or(0, |fbt| fbt.spec.remaps),
             counts_tlb_misses: machine.has_lone_iommu(),
             counts_lifetimes: machine.lifetimes,
             memories: self.memories_by_time(),
@@ -325,7 +326,7 @@ impl Lowering<'_> {
     ) -> (Id, Id) {
         let l1v = self.numbers.l1v(gpu, unit);
         let plan = FbtPlan {
-            spec: FbtSpec { table, second_level: false, latency: Cycles(0) },
+            spec: FbtSpec { table, second_level: false, latency: Cycles(0), remaps: 0 },
             banks: Interleave::One(l1v),
             first_level: vec![l1v],
             line: self.machine.l1v.shape.line(),

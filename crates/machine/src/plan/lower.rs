@@ -443,6 +443,7 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         flushes_below: false,
         wide_acquires: false,
         virtual_tags: false,
+        remaps: 0,
         tells_gone: false,
         counts_tlb_misses: false,
         counts_lifetimes: false,

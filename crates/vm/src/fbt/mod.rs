@@ -38,7 +38,7 @@ use protocol::{Kind, Msg, Node};
 use member::{Member, reads};
 use removal::Removal;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use table::{Entry, Tables, address, bit, space};
 
 /// From the machine file.
@@ -50,6 +50,8 @@ pub struct FbtSpec {
     pub second_level: bool,
     /// Latency of a look-up as second-level TLB.
     pub latency: engine::Cycles,
+    /// How many names of pages each first-level cache knows a leading name for (`[vcache 4.3]`).
+    pub remaps: usize,
 }
 
 /// The FBT's node and its neighbours.
@@ -62,6 +64,8 @@ pub struct FbtPlace {
     /// Bytes of a line of the cache above: sectors of one line are translated once.
     pub line: Bytes,
     pub above: Above,
+    /// Whether first-level caches are told the leading names of pages that are read under others.
+    pub tells_names: bool,
 }
 
 /// The kind of cache above a forward-backward table.
@@ -106,6 +110,8 @@ pub struct Fbt {
     /// For each physical line that is being read, the tags it was requested by and whether it must not be kept. Never
     /// iterated.
     fetches: FxHashMap<LineAddr, VecDeque<(LineAddr, bool)>>,
+    /// The entries of names that first-level caches replace by leading ones.
+    aliases: BTreeMap<u64, usize>,
     /// Requests that wait for the removal of an entry, in order.
     parked: VecDeque<Packet>,
     removals: Vec<Removal>,
@@ -151,6 +157,7 @@ impl Fbt {
             orders: Orders::new(control, &bell, scope),
             roots: roots.clone(),
             fetches: FxHashMap::default(),
+            aliases: BTreeMap::new(),
             parked: VecDeque::new(),
             removals: Vec::new(),
             bell,
@@ -493,8 +500,9 @@ impl Fbt {
         }
         entry.synonym = true;
         entry.outstanding += 1;
-        let line = entry.place(msg.line);
+        let (line, leading) = (entry.place(msg.line), entry.page);
         drop(tables);
+        self.tell_name(msg.line.0 / PAGE, leading, way);
         self.synonyms.increment();
         self.fetches.entry(line).or_default().push_back((msg.line, true));
         self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });

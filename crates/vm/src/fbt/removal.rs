@@ -52,7 +52,8 @@ impl Fbt {
         let tables = self.tables.0.borrow();
         let ways = match order {
             Shootdown::Page { asid, virt } => {
-                let way = tables.of_page(tag(asid, virt).0 / PAGE);
+                let page = tag(asid, virt).0 / PAGE;
+                let way = tables.of_page(page).or(self.aliases.get(&page).copied());
                 way.filter(|way| !tables.entry(*way).locked).into_iter().collect()
             }
             Shootdown::Space { asid } => tables.all(Some(asid)),
@@ -63,6 +64,19 @@ impl Fbt {
         match ways.is_empty() {
             true => self.filtered.increment(),
             false => self.remove(ways),
+        }
+    }
+
+    /// Tells all first-level caches the leading name of a page that has been read under another name. They use it until
+    /// they are told to drop the leading page.
+    pub(super) fn tell_name(&mut self, page: u64, leading: u64, way: usize) {
+        if !self.place.tells_names || self.aliases.insert(page, way).is_some() {
+            return;
+        }
+        for cache in &self.place.first_level {
+            let (line, data) = (whole_page(PhysAddr(page * PAGE)), Block::at(0, &leading.to_le_bytes()));
+            let word = Msg::new(self.place.me, *cache, Kind::Inval, line, data);
+            self.to.to(*cache).send(Lane::Coherence, Packet::from(word), HEADER + 8);
         }
     }
 
@@ -100,7 +114,10 @@ impl Fbt {
                 continue;
             }
             let mut tables = self.tables.0.borrow_mut();
-            gone.iter().flat_map(|removal| &removal.ways).for_each(|way| tables.remove(*way));
+            for way in gone.iter().flat_map(|removal| &removal.ways) {
+                tables.remove(*way);
+                self.aliases.retain(|_, led| led != way);
+            }
             drop(tables);
             let parked = std::mem::take(&mut self.parked);
             self.waiting.set(0);

@@ -1,5 +1,7 @@
 //! The protocols by name: what a machine needs to be built with one, and the small systems it is checked on.
 
+#[cfg(test)]
+mod names;
 mod systems;
 
 use crate::roles::{

@@ -124,15 +124,6 @@ impl Fbt {
         self.to.send(Packet { msg: Msg { line, ..msg }, frame, ..packet });
         Ok(())
     }
-
-    /// A page is read under another name than its leading one: its lines go, and this name may lead.
-    pub(super) fn rename(&mut self, way: usize, packet: Packet) {
-        self.synonyms.increment();
-        let frame = self.tables.0.borrow().entry(way).frame;
-        self.member.iter_mut().for_each(|member| _ = member.renamed.insert(frame));
-        self.remove(vec![way]);
-        self.park(packet);
-    }
 }
 
 /// Whether a request asks to read.

@@ -21,6 +21,7 @@
 
 mod member;
 mod removal;
+mod synonym;
 mod table;
 
 pub use member::Membership;
@@ -482,30 +483,6 @@ impl Fbt {
         drop(tables);
         let granted = Msg::new(msg.to, msg.from, Kind::UpgradeAck, msg.line, Block::EMPTY);
         self.to.send(granted.into());
-        Ok(())
-    }
-
-    /// Continues a request for a line whose physical page has another leading page: it is read and answered once.
-    fn other_name(&mut self, way: usize, packet: Packet) -> Result<(), Mistranslation> {
-        let (msg, mut tables) = (packet.msg, self.tables.0.borrow_mut());
-        let entry = tables.entry_mut(way);
-        if entry.written || !reads(msg.kind) {
-            let (asid, virt, leading) = (space(msg.line.0), address(msg.line.0), address(entry.page * PAGE));
-            return Err(Mistranslation::ReadWriteSynonym { asid, virt, leading, frame: PhysAddr(entry.frame * PAGE) });
-        }
-        if self.member.is_some() {
-            drop(tables);
-            self.rename(way, packet);
-            return Ok(());
-        }
-        entry.synonym = true;
-        entry.outstanding += 1;
-        let (line, leading) = (entry.place(msg.line), entry.page);
-        drop(tables);
-        self.tell_name(msg.line.0 / PAGE, leading, way);
-        self.synonyms.increment();
-        self.fetches.entry(line).or_default().push_back((msg.line, true));
-        self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });
         Ok(())
     }
 }

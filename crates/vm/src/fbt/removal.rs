@@ -67,19 +67,6 @@ impl Fbt {
         }
     }
 
-    /// Tells all first-level caches the leading name of a page that has been read under another name. They use it until
-    /// they are told to drop the leading page.
-    pub(super) fn tell_name(&mut self, page: u64, leading: u64, way: usize) {
-        if !self.place.tells_names || self.aliases.insert(page, way).is_some() {
-            return;
-        }
-        for cache in &self.place.first_level {
-            let (line, data) = (whole_page(PhysAddr(page * PAGE)), Block::at(0, &leading.to_le_bytes()));
-            let word = Msg::new(self.place.me, *cache, Kind::Inval, line, data);
-            self.to.to(*cache).send(Lane::Coherence, Packet::from(word), HEADER + 8);
-        }
-    }
-
     /// The second-level cache has answered a recall.
     pub(super) fn gave_up(&mut self, way: usize) {
         for removal in self.removals.iter_mut().filter(|removal| removal.ways.contains(&way)) {

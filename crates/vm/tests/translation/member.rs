@@ -6,7 +6,7 @@ use crate::{
     world::{SPACE, WALKERS, World, finish, simulate, tlb},
 };
 use engine::{Context, Cycles, Inlet, Lane, Outcome, Outlet, Run};
-use interconnect::{HEADER, Packet, Side, Wire};
+use interconnect::{HEADER, Packet, Side, Wire, lane};
 use mem::{Block, Interleave, LINE, LineAddr};
 use protocol::{
     Kind, Msg, Node,
@@ -47,13 +47,14 @@ fn msg(from: Node, to: Node, kind: Kind, line: LineAddr) -> Msg<LINE> {
 impl Ends {
     /// The cache sends a message.
     async fn cache(&self, to: Node, kind: Kind, line: LineAddr) {
-        self.up.0.send(kind.lane(), msg(L2, to, kind, line).into(), HEADER).await;
+        let msg = msg(L2, to, kind, line);
+        self.up.0.send(lane(&msg), msg.into(), HEADER).await;
     }
 
     /// The directory, or a core's cache, sends a message on behalf of a core.
     async fn other(&self, from: Node, kind: Kind, line: LineAddr) {
         let msg = Msg { of: Some(CORE), ..msg(from, L2, kind, line) };
-        self.down.0.send(kind.lane(), msg.into(), HEADER).await;
+        self.down.0.send(lane(&msg), msg.into(), HEADER).await;
     }
 
     /// Expects the next message for the cache.
@@ -64,7 +65,7 @@ impl Ends {
 
     /// Expects the next message for the directory or a core's cache.
     async fn at_other(&self, to: Node, kind: Kind, line: LineAddr) {
-        let found = self.down.1.recv(kind.lane()).await.msg;
+        let found = self.down.1.recv(lane(&msg(HOME, to, kind, line))).await.msg;
         assert_eq!((found.to, found.kind, found.line), (to, kind, line));
     }
 

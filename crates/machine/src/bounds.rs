@@ -102,7 +102,10 @@ fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
         () if !machine.cpu.as_ref().is_none_or(|cpu| cpu.slices.is_power_of_two() && cpu.slices * LINE <= mem::PAGE as usize) => {
             "virtual: both names of a line must have one home, so system.slices must be a power of two, and 64 at most".to_owned()
         }
-        () if machine.gpus > 1 || machine.fabric.is_some() => {
+        () if machine.cpu.is_some() && machine.gpus > 1 && machine.fbt.is_some_and(|fbt| fbt.spec.second_level) => {
+            "virtual: with several GPUs the IOMMU does not look into their forward-backward tables: set gpu.fbt.second_level to false".to_owned()
+        }
+        () if machine.cpu.is_none() && machine.gpus > 1 || machine.fabric.is_some() => {
             "virtual: a forward-backward table stands between one GPU and its own memory; with several GPUs or a fabric it must be physical"
                 .to_owned()
         }

@@ -315,6 +315,10 @@ pub fn fbt(
         file.idle_section::<FbtFile>(path, &Because::value("gpu.l2.tags", "physical", &["virtual"]))?;
         return Ok(None);
     }
+    if cpu && file.founded("fabric") {
+        let reason = "virtual: a forward-backward table stands between a GPU and the hub of its CPU; over a fabric it must be physical";
+        return Err(file.wrong("gpu.l2", Some("tags"), reason));
+    }
     if cpu {
         let why = "beside a CPU a page has one name at a time, and first-level caches are told no others";
         file.idle("gpu.fbt.remaps", &Because::new("cpu", why));

@@ -124,7 +124,8 @@ fn beside_cpu(changes: &[&str]) -> Machine {
 /// Testers of cores and compute units write and read the same lines, pages are shot down, and entries make room.
 #[test]
 fn every_read_is_right_beside_a_cpu_that_probes_virtual_caches() {
-    for (fbt, lines) in [(TINY, 1024), (AMPLE, 48)] {
+    let two_gpus = [TINY, &["gpus=2", "gpu.fbt.second_level=false"]].concat();
+    for (fbt, lines) in [(TINY, 1024), (AMPLE, 48), (&two_gpus, 256)] {
         let machine = beside_cpu(fbt);
         let run =
             |threads| stress(&machine, what(8_000, lines), &Options { check: true, threads, ..Options::default() });
@@ -213,7 +214,8 @@ fn a_machine_that_can_not_have_virtual_tags_says_why() {
         (refused("apu-c-mc", &[tags, fbt, entries]), "set system.join to l3"),
         (refused("apu-nc-l3", &[tags, fbt, entries]), "system.memory to shared"),
         (refused("apu-c-l3", &[tags, fbt, entries, "system.slices=3"]), "system.slices must be a power of two"),
-        (refused("apu-c-l3", &[tags, fbt, entries, "gpus=2"]), "with several GPUs or a fabric"),
+        (refused("apu-c-l3", &[tags, fbt, entries, "gpus=2"]), "set gpu.fbt.second_level to false"),
+        (refused("multi-shared-cores", &["gpus=2", tags, fbt]), "over a fabric"),
         (refused("apu-c-mc", &["protocol=wb_nc", "system.flush=kernels", tags, fbt, entries]), "set protocol to mesi"),
         (refused("apu-c-l3", &[tags, fbt, entries, "gpu.mmu.entries=64"]), "compute units have no TLBs"),
         (refused("apu-c-l3", &["gpu.l1v.tags=virtual", "gpu.names.entries=16", "gpu.names.ways=16"]), "only wb_nc"),

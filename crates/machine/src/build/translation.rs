@@ -23,7 +23,7 @@ use std::{
     rc::Rc,
 };
 use vm::{
-    Above, DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SecondLevel, SharedTlb,
+    DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SecondLevel, SharedTlb,
     SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
 };
 
@@ -97,9 +97,10 @@ impl Builder<'_> {
     pub(super) fn fbt(&mut self, id: Id, plan: &FbtPlan, scope: &Scope) {
         let below = self.edge(id, Freight::Translations);
         let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
-        let tables = match plan.above {
-            Above::WritesThrough => FbtTables::new(plan.spec.table),
-            Above::Claims | Above::Member(_) => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),
+        // One that the IOMMU looks into is the only one.
+        let tables = match plan.spec.second_level {
+            false => FbtTables::new(plan.spec.table),
+            true => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),
         };
         let me = self.plan.element(id).node.expect("a forward-backward table has a number");
         let FbtPlan { banks, first_level, line, above, .. } = plan.clone();

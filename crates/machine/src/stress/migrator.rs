@@ -199,8 +199,7 @@ impl Migrator {
         job.pages.iter().for_each(|page| self.pages[*page].busy = true);
         let gpus: Vec<usize> = (0..self.book.gpus()).collect();
         let names = |page: &usize| std::iter::once(self.book.page(*page)).chain(self.book.alias_of_page(*page));
-        let ranges: Vec<(VirtAddr, Bytes)> =
-            job.pages.iter().flat_map(names).map(|name| (name, Bytes(PAGE))).collect();
+        let ranges: Vec<(VirtAddr, Bytes)> = job.pages.iter().flat_map(names).map(|name| (name, Bytes(PAGE))).collect();
         let number = self.next_number();
         self.gpus.shoot(number, &gpus, &ranges);
         self.recalls.add(job.pages.len() as u64);

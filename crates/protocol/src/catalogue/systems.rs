@@ -11,7 +11,12 @@ use crate::{
 };
 use mem::Scope;
 
-pub(super) fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize, below: Vec<Node>) -> Member {
+pub(super) fn member(
+    name: String,
+    controller: &'static dyn Controller<BYTES>,
+    table: usize,
+    below: Vec<Node>,
+) -> Member {
     let uses = vec![true; below.len()];
     Member {
         name,

@@ -35,8 +35,8 @@ use crate::{
 use engine::{Context, Counter, EventCount, Inlet, Lane, Level, Scope};
 use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire, is_order};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PAGE, PhysAddr};
-use protocol::{Kind, Msg, Node};
 use member::{Member, reads};
+use protocol::{Kind, Msg, Node};
 use removal::Removal;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};

@@ -11,7 +11,8 @@ use mem::{Asid, Block, Interleave, LINE, LineAddr, PAGE};
 use protocol::{Kind, Msg, Node};
 use std::{cell::RefCell, rc::Rc};
 use vm::{
-    Above, DriverTables, Fbt, FbtPlace, FbtTables, IommuSpec, SecondLevel, SharedTlbSpec, Shootdown, Shootdowns, Walk, iommu,
+    Above, DriverTables, Fbt, FbtPlace, FbtTables, IommuSpec, SecondLevel, SharedTlbSpec, Shootdown, Shootdowns, Walk,
+    iommu,
 };
 
 const L1: Node = Node(1);

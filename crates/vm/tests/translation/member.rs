@@ -102,19 +102,16 @@ fn build<F: Future<Output = ()> + 'static>(world: &World, script: impl FnOnce(En
     let above = Above::Member(Membership { cache, homes: Interleave::One(HOME) });
     let (banks, line) = (Interleave::One(L2), mem::Bytes(LINE as u64));
     let place = FbtPlace { me: FBT, banks, first_level: Vec::new(), line, above, tells_names: false };
-    let side = Side {
-        from: vec![l2.from, to_home.from],
-        to: vec![(vec![L2], l2.to), (vec![HOME, CORE], to_home.to)],
-    };
+    let side = Side { from: vec![l2.from, to_home.from], to: vec![(vec![L2], l2.to), (vec![HOME, CORE], to_home.to)] };
     let scope = world.root.scope("fbt");
     let fbt = Fbt::new(FbtTables::new(tlb(8)), place, side, below, (Some(fbt_control), &world.roots), &scope);
     scope.serve("control", |cx| fbt.run(cx));
     let kernel = world.root.scope("kernel");
     let shootdowns = Rc::new(Shootdowns::new(vec![vec![to_iommu], vec![to_fbt]], &world.roots, &kernel));
     let (Wire { from: up_from, to: up_to }, Wire { from: down_from, to: down_to }) = (from_l2, home);
-    world.place().spawn("ends", |cx| {
-        script(Ends { up: (up_to, up_from), down: (down_to, down_from), tables, shootdowns, cx })
-    });
+    world
+        .place()
+        .spawn("ends", |cx| script(Ends { up: (up_to, up_from), down: (down_to, down_from), tables, shootdowns, cx }));
 }
 
 fn runs<F: Future<Output = ()> + 'static>(script: impl FnOnce(Ends) -> F + Send + 'static) -> Run {

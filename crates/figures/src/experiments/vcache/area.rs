@@ -117,7 +117,11 @@ mod tests {
     #[test]
     fn fields_add_up() {
         assert_eq!((backward_bits(), forward_bits(), filter_bits()), (99, 41, 37));
-        assert_eq!(half_bits(), 27 + 36 + 32 + 5 + 27 + 13 + 1, "the forward table's index is one bit shorter, its tag one longer");
+        assert_eq!(
+            half_bits(),
+            27 + 36 + 32 + 5 + 27 + 13 + 1,
+            "the forward table's index is one bit shorter, its tag one longer"
+        );
         assert_eq!(kib(8 * 1024 * 3), 3.0);
     }
 }

@@ -101,6 +101,8 @@ pub struct Bank {
     keeps_time: bool,
     /// Whether the controller below is told of evictions.
     tells_evictions: bool,
+    /// Whether a forward-backward table below is told of lines that are gone.
+    pub tells_gone: bool,
     /// The write-back queue.
     aside: FxHashMap<LineAddr, Line<LINE>>,
     /// How many lines of the write-back queue have a transaction in flight.
@@ -188,6 +190,7 @@ impl Bank {
             nothing: Line::new(table.initial()),
             keeps_time: spec.controller.keeps_time(),
             tells_evictions: spec.controller.tells_evictions(),
+            tells_gone: false,
             array: Array::new(spec.shape),
             aside: FxHashMap::default(),
             landing: 0,
@@ -454,8 +457,12 @@ impl Bank {
         if self.can_retry && was_busy && !is_busy {
             self.settled.push(tag);
         }
-        if after == self.nothing.state && !self.leaving.is_empty() {
+        if after == self.nothing.state && before != after {
             self.leaving.remove(&tag);
+            if self.tells_gone {
+                let below = *self.spec.below.of(tag.0);
+                self.out.push(Msg::new(self.spec.me, below, Kind::Evicted, tag, Block::EMPTY));
+            }
         }
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
         if self.is_away(tag) {

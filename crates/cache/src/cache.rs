@@ -165,6 +165,7 @@ impl Cache {
         let (performs, claims) = (spec.bank.controller.table().capabilities().performs, spec.bank.controller.claims());
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
+        bank.tells_gone = spec.tells_gone;
         bank.tlb_missed = spec.counts_tlb_misses.then(counts);
         bank.watcher = spec.counts_lifetimes.then(|| crate::lifetimes::lifetimes(scope));
         // With logical timestamps, the memory reports writes to the golden image, not the cache.
@@ -197,7 +198,7 @@ impl Cache {
             pending,
             ports: spec.ports,
             wide_acquires: spec.wide_acquires,
-            tags: spec.virtual_tags.then(|| VirtualTags::new(scope)),
+            tags: spec.virtual_tags.then(|| VirtualTags::new(spec.remaps, scope)),
             tlb_missed: FxHashSet::default(),
             free_at: 0,
             turns: RoundRobin::new(askers),

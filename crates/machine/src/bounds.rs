@@ -2,7 +2,7 @@
 //! its type ([`crate::values`]).
 
 use crate::{
-    cpu_complex::Join,
+    cpu_complex::{CpuComplex, Join},
     fabric::MOST_ENDS,
     file::{File, MachineError},
     plan::{MOST, Numbers},
@@ -10,7 +10,7 @@ use crate::{
     values::Positive,
 };
 use interconnect::{NetworkSpec, Topology};
-use mem::Bytes;
+use mem::{Bytes, LINE};
 use protocol::{Sharers, roles::BesideCpu};
 
 /// Maximum number of caches that a directory can tell apart.
@@ -89,15 +89,25 @@ fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
             "virtual: a driver that moves pages has to find their lines in a physical L2 as well, which is not built: set system.iommu.kind to flat, or gpu.l2.tags to virtual"
                 .to_owned()
         }
-        () if name != "wb_nc" => {
-            format!("virtual: of all protocols only wb_nc has an L2 that tells a forward-backward table what it writes and gives up, not {name}")
+        () if machine.cpu.is_some() && name != "mesi" => {
+            format!("virtual: beside a CPU the GPU's L2 has to be a member of the CPU's directory: set protocol to mesi, not {name}")
         }
-        () if machine.gpus > 1 || machine.fabric.is_some() => {
-            "virtual: a forward-backward table stands between one GPU and its own memory; with several GPUs or a fabric it must be physical"
+        () if machine.cpu.as_ref().is_some_and(CpuComplex::flushes) => {
+            "virtual: beside a CPU caches by virtual address must be coherent with it, because orders to flush pages are physical: set system.join to l3 and system.memory to shared"
                 .to_owned()
         }
-        () if !first_level && machine.gpu_mmu.is_some() => {
-            "virtual: compute units of such a machine have no TLBs; leave out [gpu.mmu]".to_owned()
+        () if machine.cpu.is_none() && name != "wb_nc" => {
+            format!("virtual: without a CPU only wb_nc has an L2 that tells a forward-backward table what it writes and gives up, not {name}")
+        }
+        () if !machine.cpu.as_ref().is_none_or(|cpu| cpu.slices.is_power_of_two() && cpu.slices * LINE <= mem::PAGE as usize) => {
+            "virtual: both names of a line must have one home, so system.slices must be a power of two, and 64 at most".to_owned()
+        }
+        () if machine.cpu.is_some() && machine.gpus > 1 && machine.fbt.is_some_and(|fbt| fbt.spec.second_level) => {
+            "virtual: with several GPUs the IOMMU does not look into their forward-backward tables: set gpu.fbt.second_level to false".to_owned()
+        }
+        () if machine.cpu.is_none() && machine.gpus > 1 || machine.fabric.is_some() => {
+            "virtual: a forward-backward table stands between one GPU and its own memory; with several GPUs or a fabric it must be physical"
+                .to_owned()
         }
         () if !banks.count.is_power_of_two() || banks.count as u64 * banks.interleave.bytes() > mem::PAGE => {
             "virtual: both names of a line must lie in one bank, so gpu.l2.banks must be a power of two, and that many times gpu.l2.interleave a page of 4 KiB at most"
@@ -171,7 +181,7 @@ fn caches(machine: &Machine, file: &File) -> Result<(), MachineError> {
             ("cpu.l3", (cpu.l3.shape.size(), cpu.slices)),
         ]);
         caches.extend(cpu.dma.map(|dma| ("system.dma", (dma.cache.shape.size(), 2))));
-        caches.extend(cpu.gpu_mmu.map(|mmu| ("system.iommu.cache", (mmu.iommu.cache.shape.size(), 2))));
+        caches.extend(cpu.iommu().map(|iommu| ("system.iommu.cache", (iommu.cache.shape.size(), 2))));
     }
     let bytes = |(size, count): (Bytes, usize)| size.0.saturating_mul(count as u64);
     let total = caches.iter().fold(0, |total: u64, (_, cache)| total.saturating_add(bytes(*cache)));

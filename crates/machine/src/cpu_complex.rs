@@ -2,12 +2,12 @@
 //! file (`[giles Fig. 3.2]`).
 
 use crate::{
-    caches::{cache, wire},
+    caches::{VirtualCaches, cache, wire},
     core,
     file::{Because, File, MachineError},
     network,
     spec::{Banks, CacheSpec},
-    translation::{self, CoreMmu, GpuMmu},
+    translation::{self, CoreMmu, GpuFbt, GpuMmu, Iommu},
     units::{Duration, Frequency, Size},
     values::{Choice, Interleaving, Number, OneOf, PASSING, Positive, WIDE},
 };
@@ -47,6 +47,8 @@ pub struct CpuComplex {
     /// Address translation of a core and of a compute unit.
     pub core_mmu: Option<CoreMmu>,
     pub gpu_mmu: Option<GpuMmu>,
+    /// The forward-backward table of the GPU, if its caches have virtual tags.
+    pub fbt: Option<GpuFbt>,
     pub join: Join,
     /// Whether host and GPU access the same buffers; otherwise buffers are copied.
     pub shared: bool,
@@ -88,7 +90,12 @@ impl CpuComplex {
     /// Number of private cache stacks above the last-level cache: cores, the IOMMU if it reads page tables, and the DMA
     /// engine, in this order.
     pub fn stacks(&self) -> usize {
-        stacks(self.cores, self.gpu_mmu, self.dma)
+        stacks(self.cores, self.iommu(), self.dma)
+    }
+
+    /// The element that translates for GPUs.
+    pub fn iommu(&self) -> Option<Iommu> {
+        iommu(self.gpu_mmu, self.fbt)
     }
 
     /// How lines are interleaved over the slices of the last-level cache.
@@ -108,8 +115,12 @@ impl CpuComplex {
     }
 }
 
-fn stacks(cores: usize, gpu_mmu: Option<GpuMmu>, dma: Option<DmaSpec>) -> usize {
-    let iommu = gpu_mmu.is_some_and(|mmu| mmu.iommu.reads());
+fn iommu(gpu_mmu: Option<GpuMmu>, fbt: Option<GpuFbt>) -> Option<Iommu> {
+    gpu_mmu.map(|mmu| mmu.iommu).or(fbt.map(|fbt| fbt.iommu))
+}
+
+fn stacks(cores: usize, iommu: Option<Iommu>, dma: Option<DmaSpec>) -> usize {
+    let iommu = iommu.is_some_and(|iommu| iommu.reads());
     cores + usize::from(iommu) + usize::from(dma.is_some())
 }
 
@@ -179,6 +190,7 @@ struct KernelFile {
     soft_fault: Number<PASSING>,
     hard_fault: Number<PASSING>,
     copy_per_kib: Number<PASSING>,
+    huge_pages: Option<bool>,
     slice: Slice,
 }
 
@@ -219,7 +231,11 @@ struct DmaFile {
 }
 
 /// Reads the CPU complex if the file has one; otherwise marks its sections as having no effect.
-pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
+pub fn complex(
+    file: &mut File,
+    virtual_caches: VirtualCaches,
+    gpu_clock: Hertz,
+) -> Result<Option<CpuComplex>, MachineError> {
     if !file.founded("cpu") {
         let why = Because::new("cpu", "the machine has no CPU; a part gives it one (cpu.part)");
         file.idle("cpu", &why);
@@ -238,9 +254,10 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     let mut l3 = cache(file, "cpu.l3")?;
     l3.shape = l3.shape.of_share(slices.share(0));
     let dma = dma(file, system.copies.0)?;
-    let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file)?);
+    let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file, virtual_caches)?);
+    let fbt = translation::fbt(file, virtual_caches, gpu_clock, true)?;
     // Two more stations: the hub and the system agent.
-    let stations = stacks(cpu.cores.count(), gpu_mmu, dma) + slices.count + 2;
+    let stations = stacks(cpu.cores.count(), iommu(gpu_mmu, fbt), dma) + slices.count + 2;
     // Wires between caches and to memory take their capacity and width from the network.
     let used = ["capacity", "bytes_per_cycle", "cut_through"];
     let Some(network) = network::network(file, "system.network", &used, stations)? else {
@@ -256,6 +273,7 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
             soft_fault: kernel.soft_fault.get(),
             hard_fault: kernel.hard_fault.get(),
             copy_per_kib: kernel.copy_per_kib.get(),
+            huge_pages: kernel.huge_pages.unwrap_or(false),
         },
         slice: kernel.slice.0,
         l1d: cache(file, "cpu.l1d")?,
@@ -269,6 +287,7 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
         channels: Banks { count: system.channels.count(), interleave: system.interleave.0 },
         core_mmu,
         gpu_mmu,
+        fbt,
         join: system.join.0,
         shared: system.memory.0 == Buffers::Shared,
         dma,

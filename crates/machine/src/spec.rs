@@ -2,7 +2,7 @@
 
 use crate::{
     bounds,
-    caches::{VirtualCaches, WireFile, wire},
+    caches::{WireFile, wire},
     cpu_complex::{self, CpuComplex},
     device::{self, Device},
     driver::DriverSpec,
@@ -217,13 +217,16 @@ impl Machine {
             file.idle("gpu.dispatcher.deal", &Because::new("gpus", "gpus is 1; set gpus to 2 or more"));
         }
         let partitions: PartitionsFile = file.section("partitions")?;
-        let complex = cpu_complex::complex(file)?;
+        let complex = cpu_complex::complex(file, gpu.virtual_caches, gpu.clock)?;
         let gpu_mmu = match &complex {
             Some(complex) => complex.gpu_mmu,
-            None => translation::without_cpu(file)?,
+            None => translation::without_cpu(file, gpu.virtual_caches)?,
         };
-        let fbt = translation::fbt(file, gpu.virtual_caches == VirtualCaches::All, gpu.clock, complex.is_some())?;
-        let names = translation::names(file, gpu.virtual_caches == VirtualCaches::FirstLevel)?;
+        let fbt = match &complex {
+            Some(complex) => complex.fbt,
+            None => translation::fbt(file, gpu.virtual_caches, gpu.clock, false)?,
+        };
+        let names = translation::names(file, gpu.virtual_caches)?;
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };

@@ -2,7 +2,7 @@
 //! each GPU, and `[system.iommu]`, which serves the GPUs (`[giles 3.2.4 and 3.2.7]`).
 
 use crate::{
-    caches::{self, CacheFile},
+    caches::{self, CacheFile, VirtualCaches},
     file::{Because, File, MachineError, join},
     spec::CacheSpec,
     values::{Choice, Crossing, Limit, Number, OneOf, Positive, PowerOfTwo, SHORT, WIDE},
@@ -231,9 +231,17 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     }))
 }
 
-/// Reads the translation of compute units; `None` if the file says that it takes no time.
-pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
+/// Reads the translation of compute units; `None` if the file says that it takes no time, or if all caches of the GPU
+/// have virtual tags.
+pub fn of_gpus(file: &mut File, virtual_caches: VirtualCaches) -> Result<Option<GpuMmu>, MachineError> {
     let path = "gpu.mmu";
+    if virtual_caches == VirtualCaches::All {
+        let none = "compute units have no TLBs, because all caches of the GPU have virtual tags (gpu.l2.tags)";
+        let why = Because::new("gpu.l2.tags", none);
+        file.idle_section::<GpuFile>(path, &why)?;
+        file.idle_section::<GpuTlbFile>("gpu.l2_tlb", &why)?;
+        return Ok(None);
+    }
     if file.has(path) && file.key::<OneOf<GpuKind>>(path, "kind")?.0 == GpuKind::None {
         let why = Because::value("gpu.mmu.kind", "none", &["iommu"]);
         file.idle_but(path, &["kind"], &why);
@@ -292,26 +300,39 @@ struct FbtFile {
     latency: Positive<WIDE>,
     capacity: Positive,
     second_level: bool,
+    remaps: Option<Number<WIDE>>,
 }
 
 /// Reads the forward-backward table of a GPU whose L2 has virtual tags. Without virtual tags the section has no effect.
-pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result<Option<GpuFbt>, MachineError> {
+pub fn fbt(
+    file: &mut File,
+    virtual_caches: VirtualCaches,
+    clock: Hertz,
+    cpu: bool,
+) -> Result<Option<GpuFbt>, MachineError> {
     let path = "gpu.fbt";
-    if is_virtual && cpu {
-        let reason = "virtual: beside a CPU the forward-backward table would have to answer the directory's probes, which is not built; it must be \
-                      physical";
-        return Err(file.wrong("gpu.l2", Some("tags"), reason));
-    }
-    if !is_virtual {
+    if virtual_caches != VirtualCaches::All {
         file.idle_section::<FbtFile>(path, &Because::value("gpu.l2.tags", "physical", &["virtual"]))?;
         return Ok(None);
+    }
+    if cpu && file.founded("fabric") {
+        let reason = "virtual: a forward-backward table stands between a GPU and the hub of its CPU; over a fabric it must be physical";
+        return Err(file.wrong("gpu.l2", Some("tags"), reason));
+    }
+    if cpu {
+        let why = "beside a CPU a page has one name at a time, and first-level caches are told no others";
+        file.idle("gpu.fbt.remaps", &Because::new("cpu", why));
     }
     let of: FbtFile = file.section(path)?;
     let table = tlb(file, path, (of.entries.count(), of.ways.count()))?;
     let time = |cycles: u64| Time(cycles * 1_000_000_000_000_000 / clock.0);
     let latency = time(of.wire.get());
     let iommu = iommu(file)?;
-    if iommu.reads() {
+    if cpu && iommu.faults() {
+        let reason = "beside a CPU page tables are those of its kernel: it must be tables or flat";
+        return Err(file.wrong("system.iommu", Some("kind"), reason));
+    }
+    if iommu.reads() && !cpu {
         let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat or driver";
         return Err(file.wrong("system.iommu", Some("kind"), reason));
     }
@@ -319,11 +340,16 @@ pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result
         let reason = "a forward-backward table asks the TLB of the IOMMU: it must be at least 1";
         return Err(file.wrong("system.iommu", Some("entries"), reason));
     }
-    if file.has("system") {
+    if file.has("system") && !cpu {
         file.section::<Nothing>("system")?;
     }
     Ok(Some(GpuFbt {
-        spec: FbtSpec { table, second_level: of.second_level, latency: of.latency.cycles() },
+        spec: FbtSpec {
+            table,
+            second_level: of.second_level,
+            latency: of.latency.cycles(),
+            remaps: of.remaps.map_or(0, Number::count),
+        },
         wire: LinkSpec { latency, capacity: of.capacity.count(), bytes_per_cycle: None },
         iommu,
     }))
@@ -337,9 +363,9 @@ struct NamesFile {
 }
 
 /// Reads the table below each vector cache, if these alone have virtual tags.
-pub fn names(file: &mut File, is_virtual: bool) -> Result<Option<TlbSpec>, MachineError> {
+pub fn names(file: &mut File, virtual_caches: VirtualCaches) -> Result<Option<TlbSpec>, MachineError> {
     let path = "gpu.names";
-    if !is_virtual {
+    if virtual_caches != VirtualCaches::FirstLevel {
         let why = Because::new("gpu.l1v.tags", "it is for virtual tags in first-level caches alone (gpu.l1v.tags)");
         file.idle_section::<NamesFile>(path, &why)?;
         return Ok(None);
@@ -349,16 +375,16 @@ pub fn names(file: &mut File, is_virtual: bool) -> Result<Option<TlbSpec>, Machi
 }
 
 /// Reads the translation of compute units in a machine without a CPU, which has no page tables in memory.
-pub fn without_cpu(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
-    if !file.founded("gpu.mmu") {
+pub fn without_cpu(file: &mut File, virtual_caches: VirtualCaches) -> Result<Option<GpuMmu>, MachineError> {
+    if !file.founded("gpu.mmu") && virtual_caches != VirtualCaches::All {
         return Ok(None);
     }
-    let mmu = of_gpus(file)?;
+    let mmu = of_gpus(file, virtual_caches)?;
     if mmu.is_some_and(|mmu| mmu.iommu.reads()) {
         let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat or driver";
         return Err(file.wrong("system.iommu", Some("kind"), reason));
     }
-    if file.has("system") {
+    if mmu.is_some() && file.has("system") {
         file.section::<Nothing>("system")?;
     }
     Ok(mmu)

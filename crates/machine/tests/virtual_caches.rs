@@ -1,8 +1,11 @@
 //! Caches that go by virtual addresses, under random accesses: entries of the forward-backward table go all the time, pages move while they are accessed,
 //! and every read is right. What can't have such caches says why.
 
+mod support;
+
 use engine::{Outcome, Run};
 use machine::{Forgotten, Machine, Options, Stress, stress, stress_pages};
+use support::{WORKLOADS, good};
 
 /// Four compute units and two banks, with caches and queues as small as they can be.
 const SMALL: &[&str] = &[
@@ -74,6 +77,92 @@ fn first_level_caches_that_alone_are_virtual_read_right_while_pages_go() {
     assert!(counted.iter().all(|(_, count)| *count > 10), "{counted:?} is no stress");
 }
 
+/// A core and the GPU of a coherent chip, with caches, queues and tables as small as they can be.
+const BESIDE_CPU: &[&str] = &[
+    "gpu.l2.tags=virtual",
+    "gpu.fbt.part=virtual-cache",
+    "gpu.fbt.capacity=1",
+    "system.iommu.entries=4",
+    "system.iommu.ways=4",
+    "system.iommu.misses=2",
+    "cpu.cores=2",
+    "system.slices=2",
+    "system.channels=2",
+    "system.network.capacity=2",
+    "system.hub.capacity=1",
+    "cpu.l1d.size=512",
+    "cpu.l1d.mshrs=2",
+    "cpu.l1d.waiting=2",
+    "cpu.l1i.size=256",
+    "cpu.l1i.mshrs=2",
+    "cpu.l1i.waiting=2",
+    "cpu.l2.size=1KiB",
+    "cpu.l2.mshrs=2",
+    "cpu.l2.waiting=2",
+    "cpu.l3.size=1KiB",
+    "cpu.l3.ways=4",
+    "cpu.l3.mshrs=2",
+    "cpu.l3.waiting=2",
+    "gpu.arrays=2",
+    "gpu.units_per_array=2",
+    "gpu.l1v.size=512",
+    "gpu.l1v.ways=2",
+    "gpu.l1v.mshrs=2",
+    "gpu.l1v.waiting=2",
+    "gpu.l2.size=2KiB",
+    "gpu.l2.ways=2",
+    "gpu.l2.mshrs=2",
+    "gpu.l2.waiting=2",
+    "wires.l1_l2.capacity=1",
+];
+
+fn beside_cpu(changes: &[&str]) -> Machine {
+    let changes: Vec<String> = BESIDE_CPU.iter().chain(changes).map(|change| (*change).to_owned()).collect();
+    Machine::load("apu-c-l3", &changes).unwrap_or_else(|error| panic!("{changes:?}: {error}"))
+}
+
+/// Testers of cores and compute units write and read the same lines, pages are shot down, and entries make room.
+#[test]
+fn every_read_is_right_beside_a_cpu_that_probes_virtual_caches() {
+    let two_gpus = [TINY, &["gpus=2", "gpu.fbt.second_level=false"]].concat();
+    for (fbt, lines) in [(TINY, 1024), (AMPLE, 48), (&two_gpus, 256)] {
+        let machine = beside_cpu(fbt);
+        let run =
+            |threads| stress(&machine, what(8_000, lines), &Options { check: true, threads, ..Options::default() });
+        let one = run(1);
+        assert_eq!(one.outcome, Outcome::Finished, "{fbt:?}");
+        assert!(one.regions == run(2).regions, "{fbt:?}: threads change statistics");
+        let counted = ["fbt.recalled_lines", "fbt.probes", "fbt.filtered_probes", "fbt.shot_down"];
+        let counted = counted.map(|end| (end, count(&one, end)));
+        assert!(counted.iter().all(|(_, count)| *count > 10), "{fbt:?}: {counted:?} is no stress");
+    }
+}
+
+/// The kernel's page tables are walked for virtual caches; of a page of 2 MiB the table has an entry for each 4 KiB used.
+#[test]
+fn programs_are_right_beside_a_cpu_with_pages_of_both_sizes() {
+    let misses = |huge: &str, threads| {
+        let changes = [
+            "gpu.l2.tags=virtual",
+            "gpu.fbt.part=virtual-cache",
+            "system.iommu.entries=512",
+            "system.iommu.ways=16",
+            "system.iommu.page_walk_cache=1024",
+            "cpu.cores=1",
+            huge,
+        ];
+        let machine = Machine::load("apu-c-l3", &changes.map(str::to_owned)).unwrap_or_else(|error| panic!("{error}"));
+        let (_, run) = good(&machine, WORKLOADS, &["vecadd", "--size", "524288"], threads);
+        let counted = ["fbt.requests", "fbt.probes", "fbt.filtered_probes", "iommu.walkers.entries_read"];
+        let counted = counted.map(|end| (end, count(&run, end)));
+        assert!(counted.iter().all(|(_, count)| *count > 0), "{huge}: {counted:?}");
+        count(&run, "iommu.tlb.misses")
+    };
+    let (small, huge) = (misses("cpu.kernel.huge_pages=false", 1), misses("cpu.kernel.huge_pages=true", 2));
+    assert!(small > 1000 && huge < small / 4, "{small} and {huge} misses");
+}
+
+/// A quarter of the pages are never written and have two names.
 fn moving(fbt: &[&str], forgets: Option<Forgotten>, threads: usize) -> Run {
     let changes: Vec<&str> = fbt.iter().copied().chain(["system.iommu.kind=driver"]).collect();
     let machine = machine("vc-opt", &changes);
@@ -85,10 +174,20 @@ fn every_read_is_right_while_pages_move_and_rights_change() {
     for fbt in [TINY, AMPLE] {
         let run = moving(fbt, None, 1);
         assert_eq!(run.outcome, Outcome::Finished, "{fbt:?}");
-        let counted = [".driver.migrations", ".driver.faults", ".fbt.shot_down"].map(|end| (end, count(&run, end)));
+        let counted = [".driver.migrations", ".driver.faults", ".fbt.shot_down", ".fbt.synonyms"];
+        let counted = counted.map(|end| (end, count(&run, end)));
         assert!(counted.iter().all(|(_, count)| *count > 10), "{fbt:?}: {counted:?} is no stress");
     }
     assert!(moving(AMPLE, None, 1).regions == moving(AMPLE, None, 2).regions, "threads change statistics");
+}
+
+#[test]
+fn reads_under_leading_names_in_place_of_others_are_right_while_pages_move() {
+    for fbt in [TINY, AMPLE] {
+        let run = moving(&[fbt, &["gpu.fbt.remaps=4"]].concat(), None, 1);
+        assert_eq!(run.outcome, Outcome::Finished, "{fbt:?}");
+        assert!(count(&run, ".l1v.remapped") > 10, "{fbt:?}: none are replaced");
+    }
 }
 
 #[test]
@@ -108,11 +207,22 @@ fn a_machine_that_can_not_have_virtual_tags_says_why() {
     };
     let tags = "gpu.l2.tags=virtual";
     let fbt = "gpu.fbt.part=virtual-cache";
+    let entries = "system.iommu.entries=1";
     let all = [
-        (refused("apu-c-l3", &[tags, fbt]), "beside a CPU"),
+        (refused("apu-c-l3", &[tags]), "gpu.fbt"),
+        (refused("apu-c-l3", &[tags, fbt]), "asks the TLB of the IOMMU"),
+        (refused("apu-c-mc", &[tags, fbt, entries]), "set system.join to l3"),
+        (refused("apu-nc-l3", &[tags, fbt, entries]), "system.memory to shared"),
+        (refused("apu-c-l3", &[tags, fbt, entries, "system.slices=3"]), "system.slices must be a power of two"),
+        (refused("apu-c-l3", &[tags, fbt, entries, "gpus=2"]), "set gpu.fbt.second_level to false"),
+        (refused("multi-shared-cores", &["gpus=2", tags, fbt]), "over a fabric"),
+        (refused("apu-c-mc", &["protocol=wb_nc", "system.flush=kernels", tags, fbt, entries]), "set protocol to mesi"),
+        (refused("apu-c-l3", &[tags, fbt, entries, "gpu.mmu.entries=64"]), "compute units have no TLBs"),
+        (refused("apu-c-l3", &["gpu.l1v.tags=virtual", "gpu.names.entries=16", "gpu.names.ways=16"]), "only wb_nc"),
         (refused("multi-shared", &["gpus=2", tags, fbt]), "with several GPUs or a fabric"),
         (refused("vc-opt", &["gpus=2"]), "with several GPUs or a fabric"),
         (refused("vc-opt", &["protocol=wt_nc"]), "only wb_nc has an L2"),
+        (refused("vc-opt", &["gpu.mmu.part=virtual-cache"]), "compute units have no TLBs"),
         (refused("vc-opt", &["gpu.l2.interleave=4KiB"]), "must lie in one bank"),
         (refused("vc-opt", &["gpu.l1v.tags=physical"]), "first-level caches must have them, too"),
         (refused("vc-baseline-512", &["gpu.l1v.tags=virtual"]), "gpu.names"),
@@ -122,7 +232,6 @@ fn a_machine_that_can_not_have_virtual_tags_says_why() {
         (refused("vc-l1only-32", &["system.iommu.entries=0"]), "at least 1"),
         (refused("vc-opt", &["gpu.names.entries=16"]), "gpu.names"),
         (refused("vc-baseline-512", &[tags]), "gpu.fbt"),
-        (refused("vc-baseline-512", &[tags, fbt]), "have no TLBs"),
         (refused("vc-opt", &["gpu.l1s.tags=virtual"]), "only gpu.l1v and gpu.l2"),
         (refused("vc-baseline-512", &["system.iommu.lookups=0"]), "must be at least 1"),
     ];

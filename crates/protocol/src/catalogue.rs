@@ -1,5 +1,7 @@
 //! The protocols by name: what a machine needs to be built with one, and the small systems it is checked on.
 
+#[cfg(test)]
+mod names;
 mod systems;
 
 use crate::roles::{
@@ -292,6 +294,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "fetch-apart", rounds: 0, build: mesi::fetch_apart },
             Setup { name: "fetch", rounds: 0, build: mesi::fetches },
             Setup { name: "apu", rounds: 0, build: mesi::apu },
+            Setup { name: "apu-shares", rounds: 0, build: mesi::apu_shares },
             Setup { name: "recalled", rounds: 1, build: mesi::recalled },
             Setup { name: "no-llc", rounds: 0, build: mesi::no_llc },
             Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },

@@ -32,7 +32,7 @@ mod walker;
 
 pub use driver_tables::{DriverTables, Fault};
 pub use error::{Mistranslation, ShapeError};
-pub use fbt::{Fbt, FbtPlace, FbtSpec, FbtTables};
+pub use fbt::{Above, Fbt, FbtPlace, FbtSpec, FbtTables, Membership};
 pub use iommu::{IommuSpec, iommu};
 pub use message::{Translate, Translated, TranslationId};
 pub use mmu::{Mmu, MmuPort, MmuSpec};

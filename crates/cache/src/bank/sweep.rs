@@ -71,6 +71,23 @@ impl Bank {
         self.at_once(&Msg::new(self.spec.me, self.spec.me, Kind::Evict, line, Block::EMPTY))
     }
 
+    /// Has a line evicted and written back as far as that can go on now, before anything else; returns whether the line
+    /// is gone.
+    pub fn part_with(&mut self, line: LineAddr) -> Result<bool, Box<Impossible>> {
+        loop {
+            let state = usize::from(self.state(line));
+            let kind = match () {
+                () if state == usize::from(self.nothing.state) => return Ok(true),
+                () if self.drains[state] => Kind::Drain,
+                () if self.at_rest[state] => Kind::Evict,
+                () => return Ok(false),
+            };
+            if !self.at_once(&Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY))? {
+                return Ok(false);
+            }
+        }
+    }
+
     /// Every line that is held or in the write-back queue, in order.
     pub fn lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();

@@ -31,6 +31,11 @@ pub struct CacheSpec {
     pub wide_acquires: bool,
     /// Whether lines are tagged with the address space and the virtual address.
     pub virtual_tags: bool,
+    /// How many names of pages it can replace by leading ones before a look-up.
+    pub remaps: usize,
+    /// Whether the forward-backward table below hears of each line that is gone from the cache, and not from its
+    /// protocol.
+    pub tells_gone: bool,
     /// Whether reads that missed in the requester's TLB are counted by hit, miss and merged.
     pub counts_tlb_misses: bool,
     /// Whether it is counted how long lines are used.

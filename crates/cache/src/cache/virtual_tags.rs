@@ -6,6 +6,9 @@
 //! first-level cache that holds or awaits a line of the page invalidates all its lines (the invalidation filter,
 //! `[vcache 4.2]`). A line in flight at that time is used to answer the waiting requests and not kept.
 //!
+//! A first-level cache may know the leading names of pages that are read under others; requests then use these (dynamic
+//! synonym remapping, `[vcache 4.3]`).
+//!
 //! The physical addresses that requesters know are kept alongside, for the golden image and for walks of flat
 //! latency.
 
@@ -16,6 +19,7 @@ use interconnect::{HEADER, Packet, WHOLE, is_order};
 use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request};
 use protocol::{Impossible, Kind, Msg, concerns};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 
 /// The address space number starts at this bit, above the bits of a virtual address.
 const SPACE: u32 = 48;
@@ -34,10 +38,14 @@ pub(super) struct VirtualTags {
     swept: Option<Vec<Msg<LINE>>>,
     filtered: Counter,
     forgotten: Counter,
+    /// Names of pages and the leading names that requests use in their place, oldest first, and the maximum number.
+    names: VecDeque<(u64, u64)>,
+    most_names: usize,
+    remapped: Option<Counter>,
 }
 
 impl VirtualTags {
-    pub fn new(scope: &engine::Scope) -> Self {
+    pub fn new(most_names: usize, scope: &engine::Scope) -> Self {
         Self {
             frames: FxHashMap::default(),
             unwanted: FxHashSet::default(),
@@ -46,7 +54,36 @@ impl VirtualTags {
             swept: None,
             filtered: scope.counter("page_orders_filtered"),
             forgotten: scope.counter("page_orders_forgetting"),
+            names: VecDeque::new(),
+            most_names,
+            remapped: (most_names > 0).then(|| scope.counter("remapped")),
         }
+    }
+
+    /// The tag with the leading name of its page, if this cache knows that.
+    fn leading(&self, tag: u64) -> u64 {
+        match self.names.iter().find(|(name, _)| *name == tag / PAGE) {
+            Some((_, leading)) => {
+                self.remapped.iter().for_each(Counter::increment);
+                leading * PAGE + tag % PAGE
+            }
+            None => tag,
+        }
+    }
+
+    /// Learns the leading name of a page, if the message tells one.
+    fn learn(&mut self, msg: &Msg<LINE>) -> bool {
+        if msg.data.mask().is_empty() {
+            return false;
+        }
+        let leading = msg.data.bytes()[..8].try_into().map(u64::from_le_bytes).expect("a name has eight bytes");
+        let name = msg.line.0 / PAGE;
+        self.names.retain(|(known, _)| *known != name);
+        if self.names.len() == self.most_names {
+            self.names.pop_front();
+        }
+        self.names.push_back((name, leading));
+        true
     }
 }
 
@@ -57,7 +94,7 @@ impl Cache {
         if matches!(request.access, Access::Invalidate | Access::Flush) {
             return request;
         }
-        let tag = u64::from(request.asid.0) << SPACE | request.virt.0;
+        let tag = tags.leading(u64::from(request.asid.0) << SPACE | request.virt.0);
         if let Some(place) = request.phys {
             tags.frames.insert(tag / PAGE, place.0 / PAGE * PAGE);
         }
@@ -139,12 +176,17 @@ impl Cache {
         // An atomic access that the line was fetched for is performed first; otherwise it would be fetched again and
         // again.
         while self.atomics.front().is_some_and(|packet| packet.msg.line == msg.line) && self.atomic(false)? {}
-        if !self.bank.at_once(&msg)?
+        if !self.gives_up(&msg)?
             && let Some(tags) = &mut self.tags
         {
             tags.recalls.push(msg);
         }
         Ok(())
+    }
+
+    /// Gives up a recalled line if that is possible now; returns whether the recall is over.
+    fn gives_up(&mut self, recall: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        if self.bank.tells_gone { self.bank.part_with(recall.line) } else { self.bank.at_once(recall) }
     }
 
     /// Carries out recalls and page removals of the forward-backward table; returns whether there was something to
@@ -156,12 +198,13 @@ impl Cache {
             let recalls = std::mem::take(&mut tags.recalls);
             let mut left = Vec::new();
             for msg in recalls {
-                if self.bank.at_once(&msg)? {
+                if self.gives_up(&msg)? {
                     did = true;
                 } else {
                     left.push(msg);
                 }
             }
+            did |= !self.bank.out.is_empty();
             if let Some(tags) = &mut self.tags {
                 tags.recalls = left;
             }
@@ -189,6 +232,12 @@ impl Cache {
         let Some(inlet) = self.from.iter().find(|inlet| word(inlet)) else { return Ok(false) };
         let Some(packet) = inlet.try_recv(Lane::Coherence) else { return Ok(false) };
         let page = packet.msg.line;
+        if let Some(tags) = &mut self.tags {
+            if tags.learn(&packet.msg) {
+                return Ok(true);
+            }
+            tags.names.retain(|(_, leading)| !concerns(page, LineAddr(leading * PAGE)));
+        }
         let lines = self.bank.lines();
         let matches = lines.iter().any(|line| concerns(page, *line));
         for line in lines.into_iter().filter(|_| matches) {

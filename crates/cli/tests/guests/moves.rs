@@ -30,6 +30,16 @@ fn every_move_is_right_on_a_coherent_chip() {
     is_right("every_move.c", &[&["--system", "apu-c-l3", "--check"]], &[]);
 }
 
+/// Wavefronts see what the CPU writes while they run, and read on while pages change.
+#[test]
+fn a_kernel_sees_what_the_cpu_writes_while_pages_change() {
+    let virtual_caches =
+        ["gpu.l2.tags=virtual", "gpu.fbt.part=virtual-cache", "system.iommu.entries=16", "system.iommu.ways=16"];
+    let sets: Vec<&str> = virtual_caches.iter().flat_map(|change| ["--set", *change]).collect();
+    let coherent = ["--system", "apu-c-l3", "--check"];
+    is_right("polls.c", &[&coherent, &[&coherent[..], &sets].concat()], &[]);
+}
+
 #[test]
 fn every_move_is_right_where_cpu_and_gpu_meet_in_memory() {
     is_right("every_move.c", &[&["--system", "apu-c-mc"]], &[]);

@@ -97,13 +97,15 @@ impl Builder<'_> {
     pub(super) fn fbt(&mut self, id: Id, plan: &FbtPlan, scope: &Scope) {
         let below = self.edge(id, Freight::Translations);
         let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
-        let tables = match plan.writes_through {
-            true => FbtTables::new(plan.spec.table),
-            false => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),
+        // One that the IOMMU looks into is the only one.
+        let tables = match plan.spec.second_level {
+            false => FbtTables::new(plan.spec.table),
+            true => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),
         };
         let me = self.plan.element(id).node.expect("a forward-backward table has a number");
-        let FbtPlan { banks, first_level, line, writes_through, .. } = plan.clone();
-        let place = FbtPlace { me, banks, first_level, line, writes_through };
+        let FbtPlan { banks, first_level, line, above, .. } = plan.clone();
+        let tells_names = plan.spec.remaps > 0;
+        let place = FbtPlace { me, banks, first_level, line, above, tells_names };
         let (side, control) = (self.side(id), self.control(id));
         let fbt = Fbt::new(tables, place, side, below, (control, &self.translators.roots), scope);
         scope.serve("control", |cx| fbt.run(cx));

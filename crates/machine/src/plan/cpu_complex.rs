@@ -223,17 +223,22 @@ impl Lowering<'_> {
 
     /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
     fn iommu(&mut self, cpu: &CpuComplex, clocks: Clocks) -> (Option<(Id, Id)>, Option<Id>) {
-        let Some(mmu) = cpu.gpu_mmu else { return (None, None) };
-        let pages = self.pages(mmu.iommu.pages);
+        let Some(of) = cpu.iommu() else { return (None, None) };
+        let pages = self.pages(of.pages);
         let caches = matches!(pages, Pages::Tables { .. }).then(|| {
             let (own, place) = (Path::to("iommu"), (clocks.cpu, PART));
-            let of = ("system.iommu.cache", mmu.iommu.cache);
+            let of = ("system.iommu.cache", of.cache);
             let l1 = self.private(cpu.cores, own.clone().and("l1d"), of, place);
             self.plan.report(l1, "iommu.l1d".to_owned(), Some(Side::Cpu));
             (l1, self.second(cpu.cores, own.and("l2"), of, place))
         });
-        let plan =
-            WalkersPlan { walkers: mmu.iommu.walkers, pages, tlb: mmu.iommu.tlb, second_level: None, iommu: true };
+        let plan = WalkersPlan {
+            walkers: of.walkers,
+            pages,
+            tlb: of.tlb,
+            second_level: cpu.fbt.map(|fbt| fbt.spec).filter(|spec| spec.second_level),
+            iommu: true,
+        };
         let node = Some(self.numbers.walkers(cpu.cores));
         let iommu = self.plan.add(Path::to("iommu"), (self.gpu_clock, PART), node, What::Walkers(plan));
         (caches, Some(iommu))

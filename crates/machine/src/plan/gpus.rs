@@ -26,7 +26,7 @@ use protocol::{
     Node, Roster, Sharers,
     roles::{Role, Sees},
 };
-use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec};
+use vm::{Above, FbtSpec, Membership, MmuSpec, SharedTlbSpec, TlbSpec};
 
 /// HMG distributes the homes of lines over GPUs by page.
 const HOME: Stride = Stride::of(4096);
@@ -164,6 +164,7 @@ impl Lowering<'_> {
             sees: roles.protocol.sees,
             wide_acquires: machine.forgetting_acquires,
             virtual_tags: machine.fbt.is_some() || machine.names.is_some() && section == "gpu.l1v",
+            remaps: machine.fbt.map_or(0, |fbt| fbt.spec.remaps),
             counts_tlb_misses: machine.has_lone_iommu(),
             counts_lifetimes: machine.lifetimes,
             memories: self.memories_by_time(),
@@ -240,6 +241,7 @@ impl Lowering<'_> {
             sees: roles.protocol.sees,
             memories: self.memories_by_time(),
             virtual_tags: machine.fbt.is_some(),
+            tells_gone: machine.fbt.is_some() && machine.cpu.is_some(),
             counts_tlb_misses: machine.has_lone_iommu(),
             counts_lifetimes: machine.lifetimes,
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
@@ -324,11 +326,11 @@ impl Lowering<'_> {
     ) -> (Id, Id) {
         let l1v = self.numbers.l1v(gpu, unit);
         let plan = FbtPlan {
-            spec: FbtSpec { table, second_level: false, latency: Cycles(0) },
+            spec: FbtSpec { table, second_level: false, latency: Cycles(0), remaps: 0 },
             banks: Interleave::One(l1v),
             first_level: vec![l1v],
             line: self.machine.l1v.shape.line(),
-            writes_through: true,
+            above: Above::WritesThrough,
         };
         let node = Some(self.numbers.names(gpu, unit));
         let names = self.plan.add(path.clone().and("names"), place, node, What::Fbt(plan));
@@ -357,18 +359,27 @@ impl Lowering<'_> {
         }
     }
 
-    /// Connects the forward-backward table below a GPU's virtually tagged L2. It also sends messages to first-level
-    /// caches, sends misses to the IOMMU, and receives shootdowns from the kernel.
+    /// Connects the forward-backward table below a GPU's virtually tagged L2 to memories, or to the hub beside a CPU.
+    /// It also sends messages to first-level caches that the L2 keeps no record of, sends misses to the IOMMU, and
+    /// receives shootdowns from the kernel.
     pub(super) fn connect_fbt(
         &mut self,
         number: usize,
         gpu: &Gpu,
         fbt: &GpuFbt,
         (iommu, kernel): (Id, Option<Id>),
-        memories: &[Id],
+        below: &[Id],
     ) {
         let (machine, numbers) = (self.machine, self.numbers);
-        let first_level = (0..machine.arrays).flat_map(|array| match self.population.tests() {
+        let above = match &machine.cpu {
+            None => Above::Claims,
+            Some(cpu) => Above::Member(Membership {
+                cache: machine.protocol.seat(Role::L2),
+                homes: cpu.slices().deal(|slice| numbers.l3(slice)),
+            }),
+        };
+        let first_level = (0..machine.arrays).filter(|_| machine.cpu.is_none());
+        let first_level = first_level.flat_map(|array| match self.population.tests() {
             true => numbers.vector_caches(number, array).collect(),
             false => numbers.array(number, array),
         });
@@ -377,7 +388,7 @@ impl Lowering<'_> {
             banks: machine.banks.deal(|bank| numbers.l2(number, bank)),
             first_level: first_level.collect(),
             line: machine.l2.shape.line(),
-            writes_through: false,
+            above,
         };
         let (path, node) = (Path::to_one("gpu", number).and("fbt"), Some(numbers.fbt(number)));
         let own = self.plan.add(path, (self.gpu_clock, 0), node, What::Fbt(plan));
@@ -385,13 +396,13 @@ impl Lowering<'_> {
             let name = format!("gpu{number}_l2_{bank}_fbt");
             self.plan.connect(name, *id, own, Wire::Link(fbt.wire), Freight::Messages);
         }
-        for (array, of) in gpu.arrays.iter().enumerate() {
+        for (array, of) in gpu.arrays.iter().enumerate().filter(|_| machine.cpu.is_none()) {
             let name = format!("gpu{number}_array{array}_fbt");
             self.plan.connect(name, of.junction, own, Wire::Link(fbt.wire), Freight::Messages);
         }
-        for (bank, memory) in memories.iter().enumerate() {
-            let name = format!("gpu{number}_l2_{bank}_memory");
-            self.plan.connect(name, own, *memory, Wire::Link(machine.wires.l2_memory), Freight::Messages);
+        for (number_below, id) in below.iter().enumerate() {
+            let name = format!("gpu{number}_l2_{number_below}_memory");
+            self.plan.connect(name, own, *id, Wire::Link(machine.wires.l2_memory), Freight::Messages);
         }
         // The look-up latency is charged on the translation request.
         let way = |latency| PortSpec { capacity: fbt.wire.capacity, latency, bytes_per_cycle: None };

@@ -111,8 +111,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         if homes.is_some() && levels.is_none() {
             continue;
         }
-        if let (Some(fbt), Some(translators)) = (&machine.fbt, lone) {
-            lowering.connect_fbt(number, gpu, fbt, translators, &memories);
+        if let (Some(fbt), Some(translators)) = (&machine.fbt, translators) {
+            let below = complex.as_ref().map_or(memories.clone(), |complex| vec![complex.hub]);
+            lowering.connect_fbt(number, gpu, fbt, translators, &below);
             for bank in &gpu.banks {
                 let below = lowering.plan.edges_of(*bank, Freight::Messages).last();
                 lowering.plan.order_bank(*bank, below.expect("it has just been connected"), &gpus);
@@ -249,8 +250,7 @@ impl Lowering<'_> {
     /// The memories of the machine, as the driver sees them.
     pub(super) fn memories_of_driver(&self) -> Memories {
         let machine = self.machine;
-        let iommu = machine.cpu.as_ref().map_or(machine.iommu(), |cpu| cpu.gpu_mmu.map(|mmu| mmu.iommu));
-        let faults = iommu.is_some_and(|iommu| iommu.faults());
+        let faults = machine.iommu().is_some_and(|iommu| iommu.faults());
         let local = machine.zones.iter().find(|zone| matches!(zone.place, Place::Gpu(_)));
         let apart = machine.zones.iter().find(|zone| !zone.of_host);
         let size = |zone: &MemoryZone| zone.size.unwrap_or(AMPLE);
@@ -443,6 +443,8 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         flushes_below: false,
         wide_acquires: false,
         virtual_tags: false,
+        remaps: 0,
+        tells_gone: false,
         counts_tlb_misses: false,
         counts_lifetimes: false,
         memories: None,

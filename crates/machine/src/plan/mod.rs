@@ -34,7 +34,7 @@ use interconnect::NetworkSpec;
 use mem::{Bytes, Interleave, Share};
 use protocol::{Node, Roster, Sharers};
 use std::collections::BTreeMap;
-use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
+use vm::{Above, FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
 /// A machine that can be built.
 pub struct Plan {
@@ -303,8 +303,7 @@ pub struct FbtPlan {
     pub first_level: Vec<Node>,
     /// Bytes of a line of the cache above.
     pub line: Bytes,
-    /// Whether it stands below one first-level cache, in place of the second-level cache.
-    pub writes_through: bool,
+    pub above: Above,
 }
 
 /// The process on the cores.
@@ -459,7 +458,7 @@ impl Element {
             },
             What::Mmu(mmu) => Some(if mmu.at_kernel { "cpu.mmu" } else { "gpu.mmu" }),
             What::SharedTlb(_) => Some("gpu.l2_tlb"),
-            What::Fbt(fbt) => Some(if fbt.writes_through { "gpu.names" } else { "gpu.fbt" }),
+            What::Fbt(fbt) => Some(if matches!(fbt.above, Above::WritesThrough) { "gpu.names" } else { "gpu.fbt" }),
             What::Walkers(walkers) => Some(if walkers.iommu { "system.iommu" } else { "cpu.mmu" }),
             What::Network(_, Relay::Between) => Some("gpu.network"),
             What::Network(..) => Some("system.network"),

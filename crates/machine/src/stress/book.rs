@@ -1,6 +1,9 @@
 //! The expected values of testers whose pages are moved: which tester writes each word, and which values a read may
 //! return.
 //!
+//! Where caches go by virtual addresses, some pages are never written and have two names: reads of both must return what
+//! memory held at first, zeros.
+//!
 //! Each word except the last of a line has one tester that writes it. That tester must always read its own last value,
 //! wherever the page has moved meanwhile. Other testers must read a value not older than that of the last
 //! synchronisation. The last word of a line is a counter, to which all testers of one GPU add 1 by atomic accesses.
@@ -13,8 +16,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Lines accessed in each page.
 const LINES_OF_PAGE: u64 = 4;
 
-/// First virtual address of the pages; no physical address is this large.
+/// First virtual address of the pages; no physical address is this large. `ALIAS`: of the other names of those that are
+/// never written.
 const BASE: u64 = 1 << 44;
+const ALIAS: u64 = 1 << 45;
+
+/// One page in so many is never written and has two names.
+const STILL: u64 = 4;
 
 pub(super) const WORD: usize = 4;
 const WORDS: u64 = (LINE / WORD) as u64;
@@ -25,7 +33,9 @@ const COUNT: u32 = (1 << COUNT_BITS) - 1;
 
 /// The words, and the number of stores to each.
 pub(crate) struct Book {
+    /// Lines that are written; behind them are lines that are not.
     lines: u64,
+    still: u64,
     gpus: usize,
     testers: u64,
     /// Per word: the number of stores made, or a counter's value; `settled`: that number at the last synchronisation.
@@ -40,13 +50,19 @@ pub(super) enum Writer {
     Tester(u64),
     /// All testers of a GPU add to it.
     Gpu,
+    /// It stays zero.
+    Nobody,
 }
 
 impl Book {
     pub fn new(stress: Stress, machine: &Machine) -> Self {
+        // Pages are either written or not.
+        let pages = if machine.fbt.is_some() { stress.lines / LINES_OF_PAGE / STILL } else { 0 };
+        let still = pages * LINES_OF_PAGE;
         let words = || (0..stress.lines * WORDS).map(|_| AtomicU32::new(0)).collect();
         let testers = (machine.gpus * machine.compute_units()) as u64;
-        Self { lines: stress.lines, gpus: machine.gpus, testers, made: words(), settled: words() }
+        let all = if pages == 0 { stress.lines } else { stress.lines / LINES_OF_PAGE * LINES_OF_PAGE };
+        Self { lines: all - still, still, gpus: machine.gpus, testers, made: words(), settled: words() }
     }
 
     pub fn gpus(&self) -> usize {
@@ -55,11 +71,11 @@ impl Book {
 
     /// Number of pages.
     pub fn pages(&self) -> usize {
-        self.lines.div_ceil(LINES_OF_PAGE) as usize
+        (self.lines + self.still).div_ceil(LINES_OF_PAGE) as usize
     }
 
     pub fn words(&self) -> u64 {
-        self.lines * WORDS
+        (self.lines + self.still) * WORDS
     }
 
     /// The words that a tester writes.
@@ -80,6 +96,7 @@ impl Book {
 
     pub(super) fn writer(&self, word: u64) -> Writer {
         match word % WORDS {
+            _ if word >= self.lines * WORDS => Writer::Nobody,
             last if last == WORDS - 1 => Writer::Gpu,
             inside => Writer::Tester((word / WORDS * (WORDS - 1) + inside) % self.testers),
         }
@@ -94,6 +111,18 @@ impl Book {
         (VirtAddr(BASE + page * PAGE + inside * LINE as u64), (word % WORDS) as usize * WORD)
     }
 
+    /// The other name of a word's line, if its page has two.
+    pub fn alias(&self, word: u64) -> Option<VirtAddr> {
+        let VirtAddr(line) = self.place(word).0;
+        (self.writer(word) == Writer::Nobody).then_some(VirtAddr(line - BASE + ALIAS))
+    }
+
+    /// The first address of the other name of a page, if it has two.
+    pub fn alias_of_page(&self, number: usize) -> Option<VirtAddr> {
+        let two = number as u64 * LINES_OF_PAGE >= self.lines && self.still > 0;
+        two.then_some(VirtAddr(ALIAS + number as u64 * PAGE))
+    }
+
     /// The first address of a page.
     pub fn page(&self, number: usize) -> VirtAddr {
         VirtAddr(BASE + number as u64 * PAGE)
@@ -101,7 +130,7 @@ impl Book {
 
     /// The page at an address.
     pub fn page_at(&self, address: VirtAddr) -> usize {
-        ((address.0 - BASE) / PAGE) as usize
+        (address.0 % BASE / PAGE) as usize
     }
 
     /// Records a store to a word, or an addition to a counter. Returns the new value.
@@ -114,6 +143,7 @@ impl Book {
     fn value(&self, word: u64, made: u32) -> u32 {
         match self.writer(word) {
             Writer::Gpu => made,
+            Writer::Nobody => 0,
             Writer::Tester(_) => ((word + 1) as u32) << COUNT_BITS | made & COUNT,
         }
     }
@@ -143,6 +173,7 @@ impl Book {
         let settled = self.settled(word);
         let (right, least) = match self.writer(word) {
             Writer::Gpu => (value.wrapping_sub(settled).cast_signed() >= 0, settled),
+            Writer::Nobody => (value == 0, 0),
             Writer::Tester(_) if value == 0 => (settled == 0, self.value(word, settled)),
             Writer::Tester(_) => {
                 let least = self.value(word, settled);
@@ -177,6 +208,24 @@ mod tests {
             assert!(book.words_of(tester).iter().all(|word| book.writer(*word) == Writer::Tester(tester)));
         }
         assert!(counters.iter().all(|word| book.writer(*word) == Writer::Gpu));
+    }
+
+    #[test]
+    fn pages_that_are_never_written_have_two_names_below_virtual_caches() {
+        let machine = Machine::load("vc-opt", &[]).expect("the machine is sound");
+        let stress = Stress { operations: 0, seed: 1, lines: 33, round: 1, outstanding: 1 };
+        let book = Book::new(stress, &machine);
+        assert_eq!((book.pages(), book.words()), (8, 32 * WORDS));
+        let two = |page: &usize| book.alias_of_page(*page).is_some();
+        assert_eq!((0..book.pages()).filter(two).collect::<Vec<_>>(), [6, 7]);
+        let still: Vec<u64> = (0..book.words()).filter(|word| book.alias(*word).is_some()).collect();
+        assert_eq!(still, (24 * WORDS..32 * WORDS).collect::<Vec<_>>());
+        for word in still {
+            let (name, other) = (book.place(word).0, book.alias(word).expect("it has two"));
+            assert!(name != other && book.page_at(name) == book.page_at(other));
+            assert!(book.check(word, 0).is_ok() && book.check(word, 1).is_err());
+        }
+        assert!((0..16).all(|tester| book.words_of(tester).iter().all(|word| *word < 24 * WORDS)));
     }
 
     #[test]

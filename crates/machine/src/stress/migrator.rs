@@ -198,8 +198,8 @@ impl Migrator {
     fn begin(&mut self, job: Job) {
         job.pages.iter().for_each(|page| self.pages[*page].busy = true);
         let gpus: Vec<usize> = (0..self.book.gpus()).collect();
-        let ranges: Vec<(VirtAddr, Bytes)> =
-            job.pages.iter().map(|page| (self.book.page(*page), Bytes(PAGE))).collect();
+        let names = |page: &usize| std::iter::once(self.book.page(*page)).chain(self.book.alias_of_page(*page));
+        let ranges: Vec<(VirtAddr, Bytes)> = job.pages.iter().flat_map(names).map(|name| (name, Bytes(PAGE))).collect();
         let number = self.next_number();
         self.gpus.shoot(number, &gpus, &ranges);
         self.recalls.add(job.pages.len() as u64);
@@ -248,7 +248,10 @@ impl Migrator {
                 }
             }
             let faults = std::mem::take(&mut self.pages[page].faults);
-            faults.iter().for_each(|fault| self.resolve(page, fault));
+            faults.into_iter().for_each(|fault| match fault.page == self.book.page(page) {
+                true => self.resolve(page, &fault),
+                false => self.fault(fault),
+            });
         }
     }
 
@@ -262,6 +265,11 @@ impl Migrator {
         let page = self.book.page_at(fault.page);
         if self.pages[page].busy {
             return self.pages[page].faults.push(fault);
+        }
+        if fault.page != self.book.page(page) {
+            // The other name of the page is mapped when it is used.
+            let at = Page { at: fault.page, ..self.page(page, false) };
+            return self.gpus.resolve(fault.gpu, fault.page, Ok(at));
         }
         let absent = self.pages[page].mapped[fault.gpu].is_none();
         if absent && self.jobs.len() < JOBS && !self.free.is_empty() && self.one_in(2) {

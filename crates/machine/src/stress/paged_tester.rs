@@ -255,7 +255,12 @@ impl PagedTester {
             return false;
         }
         let scope = if self.one_in(8) { mem::Scope::Device } else { mem::Scope::Group };
-        let (line, offset) = self.book.place(first);
+        let (mut line, offset) = self.book.place(first);
+        if let Some(alias) = self.book.alias(first)
+            && self.one_in(2)
+        {
+            line = alias;
+        }
         let bytes = Block::of([0; LINE], Mask::range(offset, count as usize * WORD));
         self.loads.increment();
         self.ask((first, count, What::Load), Access::Load, scope, line, bytes);

@@ -113,7 +113,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
             process.space.expect_cores();
             process.fast_forward(forward);
         }
-        let system = SystemSpec { trap: 100, soft_fault: 50, hard_fault: 1000, copy_per_kib: 16 };
+        let system = SystemSpec { trap: 100, soft_fault: 50, hard_fault: 1000, copy_per_kib: 16, huge_pages: false };
         let spec = SoftwareSpec { cores: how.cores, threads: how.threads, system, slice: how.slice };
         let bells: Vec<EventCount> = (0..how.cores).map(|core| scope.eventcount(("bell", core))).collect();
         let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), left);

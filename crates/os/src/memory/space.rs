@@ -28,6 +28,8 @@ pub struct AddressSpace {
     pub(super) exhausted: bool,
     /// Whether timed cores use this memory, now or later ([`AddressSpace::expect_cores`]).
     pub(super) for_cores: bool,
+    /// Whether anonymous areas get huge pages wherever they fit.
+    pub huge_pages: bool,
     /// Page guards of the driver, by address, and the last access of the kernel that one of them refused.
     pub(super) guards: BTreeMap<u64, Guard>,
     pub(super) guarded: Option<crate::guest::Fault>,
@@ -61,6 +63,7 @@ impl AddressSpace {
             code_version: 0,
             exhausted: false,
             for_cores: false,
+            huge_pages: false,
             guards: BTreeMap::new(),
             guarded: None,
             faults: 0,
@@ -176,7 +179,7 @@ impl AddressSpace {
         let page = address & !(PAGE - 1);
         match &area.backing {
             Backing::Zeros(_) => {
-                if area.huge
+                if (area.huge || self.huge_pages)
                     && self.guards.is_empty()
                     && let Some(done) = self.huge_first_touch(address, start, area)
                 {

@@ -11,7 +11,12 @@ use crate::{
 };
 use mem::Scope;
 
-fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize, below: Vec<Node>) -> Member {
+pub(super) fn member(
+    name: String,
+    controller: &'static dyn Controller<BYTES>,
+    table: usize,
+    below: Vec<Node>,
+) -> Member {
     let uses = vec![true; below.len()];
     Member {
         name,
@@ -27,11 +32,11 @@ fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize
     }
 }
 
-fn node(number: usize) -> Node {
+pub(super) fn node(number: usize) -> Node {
     Node(u16::try_from(number).expect("a checked system is small"))
 }
 
-fn memory_of(name: &str, lines: usize, number: usize) -> Member {
+pub(super) fn memory_of(name: &str, lines: usize, number: usize) -> Member {
     let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
     Member { initial, ..member(name.to_owned(), &Memory, 2, vec![node(number); lines]) }
 }

@@ -145,7 +145,12 @@ protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS P
 }
 
 /// The controller of table [`gpu_l2`].
-pub struct GpuL2;
+#[derive(Clone, Copy)]
+pub struct GpuL2 {
+    /// Whether loads ask for a shared copy, as instruction fetches do, so that the first write to each line is a
+    /// request. A forward-backward table below sees all writes by that.
+    pub shares: bool,
+}
 
 impl<const N: usize> Controller<N> for GpuL2 {
     fn table(&self) -> &'static Table {
@@ -256,7 +261,7 @@ impl<const N: usize> Controller<N> for GpuL2 {
             Action::Modify => actions::modify(work),
             Action::Take => actions::take(work),
             Action::Ack => work.send(from, Kind::WriteBackAck, Block::EMPTY),
-            Action::Get => actions::request(work, Kind::Get),
+            Action::Get => actions::request(work, if self.shares { Kind::GetS } else { Kind::Get }),
             Action::GetX => actions::request(work, Kind::GetX),
             Action::Fill => common::fill(work),
             Action::AwaitAcks => return actions::await_acks(work),
@@ -304,7 +309,7 @@ mod tests {
         let mut log = Log::new(&gpu_l2::TABLE, 0);
         let mut meets = |line: &mut Line<2>, from, kind| {
             let msg = Msg::new(Node(from), place.me, kind, LineAddr(0), Block::EMPTY);
-            match step(&GpuL2, &gpu_l2::TABLE, place, line, &msg, &mut log).unwrap() {
+            match step(&GpuL2 { shares: false }, &gpu_l2::TABLE, place, line, &msg, &mut log).unwrap() {
                 Step::Sends(sends) => sends.into_iter().map(|send| (send.to, send.kind)).collect(),
                 Step::Stall => panic!("{kind:?} has to wait"),
             }

@@ -25,13 +25,13 @@ pub mod l3;
 pub mod mc;
 mod systems;
 
-pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc, recalled};
+pub use systems::{apu, apu_shares, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc, recalled};
 
 /// The controllers in a machine.
-pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {
+pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(l1::L1V),
-        Role::L2 => Arc::new(gpu_l2::GpuL2),
+        Role::L2 => Arc::new(gpu_l2::GpuL2 { shares: parameters.claims }),
         Role::Home => Arc::new(Memory),
         Role::CoreData => Arc::new(l1::L1D),
         Role::CoreCode => Arc::new(l1::L1I),

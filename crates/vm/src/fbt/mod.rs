@@ -19,9 +19,12 @@
 //! through and gives up lines silently: the table knows its pages, not its lines. When an entry makes room, the cache
 //! is told to drop the page, which its filter mostly knows it does not hold.
 
+mod member;
 mod removal;
+mod synonym;
 mod table;
 
+pub use member::Membership;
 pub use table::FbtTables;
 
 use crate::{
@@ -32,10 +35,11 @@ use crate::{
 use engine::{Context, Counter, EventCount, Inlet, Lane, Level, Scope};
 use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire, is_order};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PAGE, PhysAddr};
+use member::{Member, reads};
 use protocol::{Kind, Msg, Node};
 use removal::Removal;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use table::{Entry, Tables, address, bit, space};
 
 /// From the machine file.
@@ -47,6 +51,8 @@ pub struct FbtSpec {
     pub second_level: bool,
     /// Latency of a look-up as second-level TLB.
     pub latency: engine::Cycles,
+    /// How many names of pages each first-level cache knows a leading name for (`[vcache 4.3]`).
+    pub remaps: usize,
 }
 
 /// The FBT's node and its neighbours.
@@ -58,9 +64,20 @@ pub struct FbtPlace {
     pub first_level: Vec<Node>,
     /// Bytes of a line of the cache above: sectors of one line are translated once.
     pub line: Bytes,
-    /// Whether the cache above is a first-level cache that writes through, and not a second-level cache that claims
-    /// lines and writes them back.
-    pub writes_through: bool,
+    pub above: Above,
+    /// Whether first-level caches are told the leading names of pages that are read under others.
+    pub tells_names: bool,
+}
+
+/// The kind of cache above a forward-backward table.
+#[derive(Clone)]
+pub enum Above {
+    /// A second-level cache that claims lines and writes them back.
+    Claims,
+    /// A first-level cache that writes through.
+    WritesThrough,
+    /// A second-level cache that a directory below keeps coherent with others.
+    Member(Membership),
 }
 
 /// A request whose page is being translated.
@@ -75,6 +92,9 @@ struct Ask {
 
 pub struct Fbt {
     place: FbtPlace,
+    writes_through: bool,
+    /// Present if the cache above is a member of a directory.
+    member: Option<Member>,
     tables: FbtTables,
     from: Vec<Inlet<Packet>>,
     to: Router<Packet>,
@@ -91,6 +111,8 @@ pub struct Fbt {
     /// For each physical line that is being read, the tags it was requested by and whether it must not be kept. Never
     /// iterated.
     fetches: FxHashMap<LineAddr, VecDeque<(LineAddr, bool)>>,
+    /// The entries of names that first-level caches replace by leading ones.
+    aliases: BTreeMap<u64, usize>,
     /// Requests that wait for the removal of an entry, in order.
     parked: VecDeque<Packet>,
     removals: Vec<Removal>,
@@ -117,7 +139,13 @@ impl Fbt {
         side.from.iter().for_each(|inlet| inlet.ring(&bell));
         below.from.ring(&bell);
         tables.0.borrow_mut().measure(scope);
+        let member = match &place.above {
+            Above::Member(of) => Some(Member::new(of.clone(), scope)),
+            Above::Claims | Above::WritesThrough => None,
+        };
         Self {
+            writes_through: matches!(place.above, Above::WritesThrough),
+            member,
             place,
             tables,
             from: side.from,
@@ -130,6 +158,7 @@ impl Fbt {
             orders: Orders::new(control, &bell, scope),
             roots: roots.clone(),
             fetches: FxHashMap::default(),
+            aliases: BTreeMap::new(),
             parked: VecDeque::new(),
             removals: Vec::new(),
             bell,
@@ -185,9 +214,12 @@ impl Fbt {
     }
 
     fn take(&mut self, packet: Packet) -> Result<(), Mistranslation> {
+        if self.member.is_some() {
+            return self.take_of_member(packet);
+        }
         match packet.msg.kind {
             // Orders between the caches above and below, and their answers.
-            _ if self.place.writes_through && is_order(packet.msg.line) && packet.msg.to != self.place.me => {
+            _ if self.writes_through && is_order(packet.msg.line) && packet.msg.to != self.place.me => {
                 self.to.send(packet);
                 Ok(())
             }
@@ -197,7 +229,7 @@ impl Fbt {
                 Ok(())
             }
             Kind::Evicted => self.evicted(&packet.msg),
-            Kind::Write if !self.place.writes_through => self.written_back(packet),
+            Kind::Write if !self.writes_through => self.written_back(packet),
             Kind::Read | Kind::Upgrade | Kind::Write | Kind::Modify => {
                 self.requests.increment();
                 self.request(packet)
@@ -223,7 +255,7 @@ impl Fbt {
                 }
                 name
             }
-            _ => (LineAddr(entry.page * PAGE + msg.line.0 % PAGE), false),
+            _ => (entry.tag(msg.line), false),
         };
         let frame = Some(PhysAddr(entry.frame * PAGE)).into();
         drop(tables);
@@ -283,7 +315,7 @@ impl Fbt {
                 Ok(())
             }
             _ => {
-                self.ask(packet, packet.msg.kind != Kind::Read);
+                self.ask(packet, !reads(packet.msg.kind));
                 Ok(())
             }
         }
@@ -339,7 +371,7 @@ impl Fbt {
         self.asked.remove(&(packet.msg.line.0 / self.place.line.0, write));
         self.free.push(number);
         let tag = packet.msg.line.0;
-        if packet.msg.kind != Kind::Read && !found.rights.write {
+        if !reads(packet.msg.kind) && !found.rights.write {
             return Err(Mistranslation::ReadOnly { asid: space(tag), virt: address(tag) });
         }
         let frame = found.place(address(tag / PAGE * PAGE)).0 / PAGE;
@@ -383,7 +415,9 @@ impl Fbt {
             Ok(way) => {
                 let page = line.0 / PAGE;
                 let (lines, outstanding, writable) = (0, 0, rights.write);
-                let (written, synonym, locked, recalled) = (false, false, false, false);
+                // What was read under two names may not be written.
+                let synonym = self.member.as_mut().is_some_and(|member| member.renamed.remove(&frame));
+                let (written, locked, recalled) = (false, false, false);
                 tables.insert(
                     way,
                     Entry { page, frame, lines, writable, written, synonym, outstanding, locked, recalled },
@@ -406,7 +440,7 @@ impl Fbt {
 
     /// Records that the second-level cache will receive a line. Of a first-level cache only pages are known.
     fn mark(&self, tables: &mut Tables, way: usize, line: LineAddr) {
-        if !self.place.writes_through {
+        if !self.writes_through {
             tables.set_line(way, bit(line), true);
         }
     }
@@ -420,11 +454,13 @@ impl Fbt {
         {
             return Err(Mistranslation::Differs { asid, virt, requester: meant, tables: place, size: Bytes(PAGE) });
         }
-        if msg.kind == Kind::Read {
+        if reads(msg.kind) {
             entry.outstanding += 1;
             let line = entry.place(msg.line);
             drop(tables);
-            self.fetches.entry(line).or_default().push_back((msg.line, false));
+            if msg.kind == Kind::Read {
+                self.fetches.entry(line).or_default().push_back((msg.line, false));
+            }
             self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });
             return Ok(());
         }
@@ -447,24 +483,6 @@ impl Fbt {
         drop(tables);
         let granted = Msg::new(msg.to, msg.from, Kind::UpgradeAck, msg.line, Block::EMPTY);
         self.to.send(granted.into());
-        Ok(())
-    }
-
-    /// Continues a request for a line whose physical page has another leading page: it is read and answered once.
-    fn other_name(&mut self, way: usize, packet: Packet) -> Result<(), Mistranslation> {
-        let (msg, mut tables) = (packet.msg, self.tables.0.borrow_mut());
-        let entry = tables.entry_mut(way);
-        if entry.written || msg.kind != Kind::Read {
-            let (asid, virt, leading) = (space(msg.line.0), address(msg.line.0), address(entry.page * PAGE));
-            return Err(Mistranslation::ReadWriteSynonym { asid, virt, leading, frame: PhysAddr(entry.frame * PAGE) });
-        }
-        entry.synonym = true;
-        entry.outstanding += 1;
-        let line = entry.place(msg.line);
-        drop(tables);
-        self.synonyms.increment();
-        self.fetches.entry(line).or_default().push_back((msg.line, true));
-        self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });
         Ok(())
     }
 }

@@ -52,7 +52,8 @@ impl Fbt {
         let tables = self.tables.0.borrow();
         let ways = match order {
             Shootdown::Page { asid, virt } => {
-                let way = tables.of_page(tag(asid, virt).0 / PAGE);
+                let page = tag(asid, virt).0 / PAGE;
+                let way = tables.of_page(page).or(self.aliases.get(&page).copied());
                 way.filter(|way| !tables.entry(*way).locked).into_iter().collect()
             }
             Shootdown::Space { asid } => tables.all(Some(asid)),
@@ -100,7 +101,10 @@ impl Fbt {
                 continue;
             }
             let mut tables = self.tables.0.borrow_mut();
-            gone.iter().flat_map(|removal| &removal.ways).for_each(|way| tables.remove(*way));
+            for way in gone.iter().flat_map(|removal| &removal.ways) {
+                tables.remove(*way);
+                self.aliases.retain(|_, led| led != way);
+            }
             drop(tables);
             let parked = std::mem::take(&mut self.parked);
             self.waiting.set(0);
@@ -116,8 +120,10 @@ impl Fbt {
         let (subject, phase) = (*subject, *phase);
         let tables = self.tables.0.borrow();
         let settled = ways.iter().all(|way| tables.entry(*way).outstanding == 0);
+        // A directory's member gives up lines by evictions, of those in flight when they have come.
+        let (member, gone) = (self.member.is_some(), ways.iter().all(|way| tables.entry(*way).lines == 0));
         let next = match phase {
-            Phase::Settling if settled => {
+            Phase::Settling if settled || member => {
                 let bits = |lines: u64| (0..u64::BITS).filter(move |bit| lines >> bit & 1 == 1);
                 let lines = ways.iter().flat_map(|way| {
                     let entry = tables.entry(*way);
@@ -133,7 +139,7 @@ impl Fbt {
                 self.recalled.add(lines.len() as u64);
                 Phase::Lines(lines.len())
             }
-            Phase::Lines(0) if settled => {
+            Phase::Lines(left) if settled && (left == 0 || member && gone) => {
                 for cache in &self.place.first_level {
                     let word = Msg::new(self.place.me, *cache, Kind::Inval, subject, Block::EMPTY);
                     self.to.to(*cache).send(Lane::Coherence, Packet::from(word), HEADER);

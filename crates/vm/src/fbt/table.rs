@@ -7,7 +7,7 @@
 use crate::{PageSize, Rights, Shootdown, TlbSpec, Translation};
 use engine::{Level, Scope};
 use mem::{Asid, LINE, LineAddr, PAGE, PhysAddr, Sets, VirtAddr};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::{cell::RefCell, rc::Rc};
 
 /// In the tag of a line, the address space number starts at this bit, above the bits of a virtual address.
@@ -40,6 +40,11 @@ impl Entry {
     /// The physical address of one of its lines.
     pub fn place(&self, line: LineAddr) -> LineAddr {
         LineAddr(self.frame * PAGE + line.0 % PAGE)
+    }
+
+    /// The tag of one of its lines.
+    pub fn tag(&self, line: LineAddr) -> LineAddr {
+        LineAddr(self.page * PAGE + line.0 % PAGE)
     }
 }
 
@@ -135,12 +140,48 @@ impl Tables {
         let before = self.forward.insert(page, way);
         assert!(before.is_none(), "a name leads to one page of memory");
         self.backward.fill(way, frame, entry);
+        self.check_in_tests();
+    }
+
+    /// Checks small tables in builds with debug assertions, where tests run.
+    fn check_in_tests(&self) {
+        if cfg!(debug_assertions) && self.ways <= 64 {
+            self.check().unwrap_or_else(|wrong| panic!("a forward-backward table is wrong: {wrong}"));
+        }
     }
 
     pub fn remove(&mut self, way: usize) {
         if let Some(entry) = self.backward.clear(way) {
             assert_eq!(entry.lines, 0, "an entry goes when the second-level cache holds nothing of it");
             self.forward.remove(&entry.page);
+        }
+        self.check_in_tests();
+    }
+
+    /// Whether both tables have the same entries, each page of memory has one leading name, each name leads to one page,
+    /// and each line is counted; otherwise what is wrong. Entries and lines are known by this table alone: what the
+    /// caches above hold beyond them shows when they send it.
+    pub fn check(&self) -> Result<(), String> {
+        let entries = (0..self.ways).filter_map(|way| Some((way, self.backward.get(way)?)));
+        let (mut frames, mut count, mut with_lines) = (FxHashSet::default(), 0, 0);
+        for (way, Entry { page, frame, lines, written, synonym, .. }) in entries {
+            count += 1;
+            with_lines += u64::from(*lines != 0);
+            match self.forward.get(page) {
+                Some(found) if *found == way => {}
+                found => return Err(format!("the name {page:#x} of way {way} leads to {found:?}")),
+            }
+            if !frames.insert(*frame) {
+                return Err(format!("page {frame:#x} of memory has two leading names"));
+            }
+            if *written && *synonym {
+                return Err(format!("page {frame:#x} of memory is written and was read under two names"));
+            }
+        }
+        match (count == self.forward.len(), with_lines == self.with_lines) {
+            (true, true) => Ok(()),
+            (false, _) => Err(format!("{count} entries have {} names", self.forward.len())),
+            (_, false) => Err(format!("{with_lines} pages with lines are counted as {}", self.with_lines)),
         }
     }
 
@@ -206,4 +247,53 @@ pub(crate) fn address(tag: u64) -> VirtAddr {
 /// The bit of a line in the vector of its page.
 pub(crate) fn bit(line: LineAddr) -> u64 {
     1 << (line.0 % PAGE / LINE as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(page: u64, frame: u64) -> Entry {
+        let (written, synonym, locked, recalled) = (false, false, false, false);
+        Entry { page, frame, lines: 0, writable: true, written, synonym, outstanding: 0, locked, recalled }
+    }
+
+    fn tables() -> Tables {
+        let mut tables = Tables::new(TlbSpec::new(4, 2).expect("it is even"));
+        for (page, frame) in [(7, 1), (8, 2), (9, 3)] {
+            let way = tables.room(frame).expect("there is room");
+            tables.insert(way, entry(page, frame));
+        }
+        tables
+    }
+
+    #[test]
+    fn tables_that_agree_are_sound() {
+        let mut tables = tables();
+        let way = tables.of_page(8).expect("it is there");
+        tables.set_line(way, 1, true);
+        assert_eq!(tables.check(), Ok(()));
+    }
+
+    #[test]
+    fn each_way_in_which_tables_can_be_wrong_is_noticed() {
+        let wrong = |change: fn(&mut Tables, usize)| {
+            let mut tables = tables();
+            let way = tables.of_page(8).expect("it is there");
+            change(&mut tables, way);
+            tables.check().expect_err("it is noticed")
+        };
+        let two_names = wrong(|tables, way| tables.entry_mut(way).frame = 1);
+        assert!(two_names.contains("has two leading names"), "{two_names}");
+        let no_name = wrong(|tables, _| _ = tables.forward.remove(&8));
+        assert!(no_name.contains("leads to None"), "{no_name}");
+        let other = wrong(|tables, way| tables.entry_mut(way).page = 7);
+        assert!(other.contains("leads to Some"), "{other}");
+        let left_over = wrong(|tables, way| _ = tables.forward.insert(30, way));
+        assert!(left_over.contains("3 entries have 4 names"), "{left_over}");
+        let uncounted = wrong(|tables, way| tables.entry_mut(way).lines = 1);
+        assert!(uncounted.contains("are counted as 0"), "{uncounted}");
+        let both = wrong(|tables, way| (tables.entry_mut(way).written, tables.entry_mut(way).synonym) = (true, true));
+        assert!(both.contains("written and was read"), "{both}");
+    }
 }

@@ -11,7 +11,8 @@ use mem::{Asid, Block, Interleave, LINE, LineAddr, PAGE};
 use protocol::{Kind, Msg, Node};
 use std::{cell::RefCell, rc::Rc};
 use vm::{
-    DriverTables, Fbt, FbtPlace, FbtTables, IommuSpec, SecondLevel, SharedTlbSpec, Shootdown, Shootdowns, Walk, iommu,
+    Above, DriverTables, Fbt, FbtPlace, FbtTables, IommuSpec, SecondLevel, SharedTlbSpec, Shootdown, Shootdowns, Walk,
+    iommu,
 };
 
 const L1: Node = Node(1);
@@ -98,10 +99,11 @@ impl Cache {
 }
 
 /// Builds a table of `entries` over a driver's tables that map page n to physical page n, and runs a script. With
-/// `writes_through` the script is a first-level cache and the table its own.
+/// `writes_through` the script is a first-level cache and the table its own; with `tells_names` the first-level cache is told
+/// leading names.
 fn build<F: Future<Output = ()> + 'static>(
     world: &World,
-    (entries, writes_through): (usize, bool),
+    (entries, writes_through, tells_names): (usize, bool, bool),
     script: impl FnOnce(Cache) -> F + 'static,
 ) {
     let tables = DriverTables::default();
@@ -117,7 +119,8 @@ fn build<F: Future<Output = ()> + 'static>(
     let spec = IommuSpec { tlb: shared, walkers: WALKERS };
     iommu(spec, walk, vec![asked], Some(second), Some(control), &world.roots, &world.root.scope("iommu"));
     let (banks, line) = (Interleave::One(L2), mem::Bytes(LINE as u64));
-    let place = FbtPlace { me: FBT, banks, first_level: vec![L1], line, writes_through };
+    let above = if writes_through { Above::WritesThrough } else { Above::Claims };
+    let place = FbtPlace { me: FBT, banks, first_level: vec![L1], line, above, tells_names };
     let side = Side {
         from: vec![l2.from, l1.from, to_memory.from],
         to: vec![(vec![L2], l2.to), (vec![L1], l1.to), (vec![MEMORY], to_memory.to)],
@@ -144,6 +147,9 @@ fn build<F: Future<Output = ()> + 'static>(
             let Packet { msg, .. } = from.recv(Lane::Coherence).await;
             assert!(msg.kind == Kind::Inval && is_order(msg.line));
             own.borrow_mut().push(msg.line);
+            if !msg.data.mask().is_empty() {
+                continue;
+            }
             to.send(Lane::Reply, Msg::new(L1, FBT, Kind::Done, msg.line, Block::EMPTY).into(), HEADER).await;
         }
     });
@@ -154,7 +160,7 @@ fn build<F: Future<Output = ()> + 'static>(
 }
 
 fn runs<F: Future<Output = ()> + 'static>(entries: usize, script: impl FnOnce(Cache) -> F + Send + 'static) -> Run {
-    finish(Tables::new(), move |world| build(world, (entries, false), script)).0
+    finish(Tables::new(), move |world| build(world, (entries, false, false), script)).0
 }
 
 /// The same below a first-level cache that alone is virtual.
@@ -162,7 +168,7 @@ fn runs_below_first_level<F: Future<Output = ()> + 'static>(
     entries: usize,
     script: impl FnOnce(Cache) -> F + Send + 'static,
 ) -> Run {
-    finish(Tables::new(), move |world| build(world, (entries, true), script)).0
+    finish(Tables::new(), move |world| build(world, (entries, true, false), script)).0
 }
 
 fn fails<F: Future<Output = ()> + 'static>(script: impl FnOnce(Cache) -> F + Send + 'static) -> String {
@@ -173,7 +179,7 @@ fn fails_with<F: Future<Output = ()> + 'static>(
     writes_through: bool,
     script: impl FnOnce(Cache) -> F + Send + 'static,
 ) -> String {
-    let (run, _) = simulate(Tables::new(), move |world| build(world, (8, writes_through), script));
+    let (run, _) = simulate(Tables::new(), move |world| build(world, (8, writes_through, false), script));
     let Outcome::Failed { message, .. } = run.outcome else { panic!("{}", run.outcome) };
     message
 }
@@ -379,4 +385,24 @@ fn a_page_makes_room_below_a_first_level_cache_that_is_told_to_drop_it() {
         assert_eq!(cache.heard.borrow().as_slice(), [LineAddr((tag(SPACE, 5, 0).0 / PAGE * PAGE) | 1)]);
     });
     assert_eq!((run.total().count("fbt.evictions"), run.total().count("fbt.recalled_lines")), (1, 0));
+}
+
+#[test]
+fn first_level_caches_know_a_leading_name_until_one_of_the_names_is_shot_down() {
+    let order = |page| LineAddr((tag(SPACE, page, 0).0 / PAGE * PAGE) | 1);
+    let script = move |cache: Cache| async move {
+        cache.tables.insert(SPACE, virt(30), phys(5), true);
+        cache.read(tag(SPACE, 5, 1)).await;
+        for line in [1, 2] {
+            assert_eq!(cache.read(tag(SPACE, 30, line)).await, (place(5, line), false));
+        }
+        assert_eq!(cache.heard.borrow().as_slice(), [order(30)], "they are told once");
+        // The other name has no entry, but they may use the leading one in its place.
+        cache.shoot(30);
+        cache.give_up(tag(SPACE, 5, 1)).await;
+        cache.cx.pause(100).await;
+        assert_eq!(cache.heard.borrow().as_slice(), [order(30), order(5)]);
+        assert_eq!(cache.read(tag(SPACE, 30, 1)).await, (place(5, 1), true), "now it leads");
+    };
+    finish(Tables::new(), move |world| build(world, (8, false, true), script));
 }

@@ -4,6 +4,7 @@ mod cut;
 mod faults;
 mod fbt;
 mod iommu;
+mod member;
 mod mmu;
 mod random;
 mod reports;

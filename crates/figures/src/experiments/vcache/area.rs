@@ -7,7 +7,7 @@
 //! - Filter of an L1: a virtual page number (36 bits) less those that choose one of 32 sets of 8 ways (5), and a counter up to the 32 lines of a page (6): one
 //!   entry for each line of the cache, for all may be of different pages.
 
-use super::{Group, OPT, PAGES_MOST, WORKLOADS, Workload, count, job, jobs, notes, over};
+use super::{Group, OPT, PAGES_MOST, WORKLOADS, Workload, count, job, jobs, notes, over, pair, time_over};
 use crate::{Experiment, Options, Plan, Results, Row, Size};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -28,6 +28,14 @@ const L2_BYTES: u64 = 2048 * KIB;
 const L1S: u64 = 16;
 const RIGHTS: u64 = 2;
 
+/// The change to half of the entries, which "can eliminate most of the invalidation overhead".
+const HALF: &str = "gpu.fbt.entries=8192";
+
+/// Bits of an entry of both tables with half of the sets: page numbers have one bit more, and the index has one less.
+fn half_bits() -> u64 {
+    backward_bits() + 1 + forward_bits()
+}
+
 fn backward_bits() -> u64 {
     (PAGE_NUMBER - TABLE_SET_BITS) + PAGE_NUMBER + LINES_OF_A_PAGE + RIGHTS + 3
 }
@@ -47,7 +55,7 @@ fn kib(bits: u64) -> f64 {
 fn plan(options: Options) -> Plan {
     let size = options.size;
     Plan {
-        jobs: jobs(OPT, size, &[]).collect(),
+        jobs: jobs(OPT, size, &[]).chain(jobs(OPT, size, &[HALF.to_owned()])).collect(),
         native: Vec::new(),
         alone: false,
         notes: notes(size),
@@ -66,6 +74,12 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
     }
     let name = "pages in the L2, mean of the most (paper: mean over time)";
     rows.extend(over(Group::All, most).map(|mean| Row::new(name, 6000.0, mean)));
+    let half = |workload: &Workload| {
+        let (half, whole) = (job(workload, OPT, size, &[HALF.to_owned()]), job(workload, OPT, size, &[]));
+        pair(results, (&half, &whole), time_over)
+    };
+    let name = "run time with 8192 entries over that with 16384, mean (paper: no overhead to speak of)";
+    rows.extend(over(Group::All, half).map(|ratio| Row::new(name, 1.0, ratio)));
     let above = over(Group::All, |workload| Some(100.0 * f64::from(most(workload)? > 12_000.0)));
     rows.extend(
         above.map(|share| Row::new("workloads with more than 12,000 pages at some time, % (paper: few)", None, share)),
@@ -87,6 +101,7 @@ fn storage() -> Vec<Row> {
         Row::new("backward table of 16384 entries, KiB", 190.0, kib(table)),
         Row::new("forward table, KiB", 80.0, kib(forward)),
         Row::new("both, KiB", 270.0, kib(table + forward)),
+        Row::new("both with 8192 entries, KiB", None, kib(half_bits() * TABLE_ENTRIES / 2)),
         Row::new("both, % of the L1s and the L2 with their tags", 7.5, 100.0 * kib(table + forward) / lines),
         Row::new("both, % of the data of the L1s and the L2", None, 100.0 * kib(table + forward) / caches),
         Row::new("filter of an L1 of 32 KiB, KiB", 1.0, kib(filter)),
@@ -102,6 +117,11 @@ mod tests {
     #[test]
     fn fields_add_up() {
         assert_eq!((backward_bits(), forward_bits(), filter_bits()), (99, 41, 37));
+        assert_eq!(
+            half_bits(),
+            27 + 36 + 32 + 5 + 27 + 13 + 1,
+            "the forward table's index is one bit shorter, its tag one longer"
+        );
         assert_eq!(kib(8 * 1024 * 3), 3.0);
     }
 }

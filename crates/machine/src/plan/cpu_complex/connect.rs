@@ -145,10 +145,10 @@ impl Lowering<'_> {
     }
 
     fn connect_iommu(&mut self, cpu: &CpuComplex, ids: &CpuIds) {
-        let (Some(iommu), Some(mmu), Some(shooter)) = (ids.iommu, cpu.gpu_mmu, ids.shooter) else { return };
+        let (Some(iommu), Some(of), Some(shooter)) = (ids.iommu, cpu.iommu(), ids.shooter) else { return };
         let bandwidth = self.bandwidth(cpu);
         if let Some((l1, l2)) = ids.iommu_caches {
-            let latencies = (mmu.iommu.cache.latency.0, 1);
+            let latencies = (of.cache.latency.0, 1);
             self.pair((iommu, "to_l1d", l1), latencies, bandwidth, Freight::Requests);
             self.pair((l1, "to_l2", l2), latencies, bandwidth, Freight::Messages);
             self.attach(ids, l2, 0, bandwidth);

@@ -26,13 +26,15 @@ pub struct SystemSpec {
     pub hard_fault: u64,
     /// Each KiB that the kernel writes for the program, in addition to the time of its stores.
     pub copy_per_kib: u64,
+    /// Whether anonymous memory gets pages of 2 MiB wherever they fit, and not only where a program asks for them.
+    pub huge_pages: bool,
 }
 
 impl Default for SystemSpec {
     /// The papers don't give these values; a third of a microsecond is about what a trap takes in Linux on processors
     /// of that time.
     fn default() -> Self {
-        SystemSpec { trap: 1_000, soft_fault: 1_000, hard_fault: 20_000, copy_per_kib: 64 }
+        SystemSpec { trap: 1_000, soft_fault: 1_000, hard_fault: 20_000, copy_per_kib: 64, huge_pages: false }
     }
 }
 
@@ -118,7 +120,7 @@ impl TimedProcess {
         let stores: Vec<Touch> = touched.iter().filter(|touch| touch.store).copied().collect();
         let written: usize = stores.iter().map(|touch| touch.data.mask().len()).sum();
         let (faults, hard) = (process.space.faults() - faults, process.space.hard_faults() - hard);
-        let SystemSpec { trap, soft_fault, hard_fault, copy_per_kib } = self.spec;
+        let SystemSpec { trap, soft_fault, hard_fault, copy_per_kib, .. } = self.spec;
         let paging = (faults - hard) * soft_fault + hard * hard_fault;
         Advanced::System { cycles: trap + paging + written as u64 * copy_per_kib / 1024, stores }
     }

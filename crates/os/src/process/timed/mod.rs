@@ -94,6 +94,7 @@ impl TimedProcess {
     /// Places a new or fast-forwarded process on this number of hardware threads.
     pub fn new(mut process: Process, agents: usize, spec: SystemSpec) -> Self {
         process.space.open_window(agents);
+        process.space.huge_pages = spec.huge_pages;
         process.agents = agents;
         let (begun, end) = (process.clock.now(), process.end.take());
         process.clock.follow(begun);

@@ -25,13 +25,15 @@ pub mod l3;
 pub mod mc;
 mod systems;
 
-pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc, recalled};
+pub use systems::{
+    apu, apu_alone, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_alone, gpu_no_llc, no_llc, recalled,
+};
 
 /// The controllers in a machine.
 pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(l1::L1V),
-        Role::L2 => Arc::new(gpu_l2::GpuL2),
+        Role::L2 => Arc::new(gpu_l2::GpuL2::SHARING),
         Role::Home => Arc::new(Memory),
         Role::CoreData => Arc::new(l1::L1D),
         Role::CoreCode => Arc::new(l1::L1I),
@@ -40,6 +42,14 @@ pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {
         Role::Directory => Arc::new(directory::MC),
         _ => return None,
     })
+}
+
+/// The controllers in a machine whose GPU's second-level cache gives lines to one vector cache at a time.
+pub fn seats_alone(role: Role, parameters: &Parameters) -> Option<Seat> {
+    match role {
+        Role::L2 => Some(Arc::new(gpu_l2::GpuL2::ALONE)),
+        other => seats(other, parameters),
+    }
 }
 
 /// The tables of orders.

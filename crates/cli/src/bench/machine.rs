@@ -68,3 +68,16 @@ fn of_fabric(machine: &Description) -> miette::Result<Vec<Probe>> {
     let probe = |LinkProbe { what, unit, implied, measured }| Probe { what, unit, implied, measured };
     Ok(probes.into_iter().map(probe).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn testers_measure_fabrics_only_where_they_can_stand_in_for_what_is_there() {
+        let can = |name: &str| can_measure_fabric(&Description::load(name, &[]).unwrap());
+        assert!(["multi-pcie", "multi-shared", "halcone-sm-wb-nc", "umh-managed-pcie"].map(can).iter().all(|can| *can));
+        let not = ["multi-pcie-cores", "halcone-sm-wt", "halcone-gtsc", "umh-nvlink", "r9nano", "apu-c-l3"];
+        assert!(not.map(can).iter().all(|can| !can));
+    }
+}

@@ -334,4 +334,27 @@ mod tests {
         assert_eq!(meets(&mut line, 2, Kind::Flushed), [(Node(4), Kind::GetX)]);
         assert_eq!(State::ALL[line.state as usize], State::I_GetX);
     }
+
+    #[test]
+    fn a_load_takes_the_line_from_its_holder_where_one_vector_cache_holds_it_at_a_time() {
+        let place = Place { me: Node(3), below: Node(4), above: &Roster::row(Node(0), 3) };
+        for (controller, asked, given) in [
+            (GpuL2::SHARING, Kind::Downgrade, (Kind::PutS, State::S_Dirty_In_Node)),
+            (GpuL2::ALONE, Kind::CoreFlush, (Kind::PutClnX, State::E_Held)),
+        ] {
+            let sharers = Sharers::one(0);
+            let mut line = Line { data: Block::full([1, 1]), sharers, ..Line::new(State::E_Held as u8) };
+            let mut log = Log::new(&gpu_l2::TABLE, 0);
+            let mut meets = |from, kind| {
+                let msg = Msg::new(Node(from), place.me, kind, LineAddr(0), Block::EMPTY);
+                match step(&controller, &gpu_l2::TABLE, place, &mut line, &msg, &mut log).unwrap() {
+                    Step::Sends(sends) => sends.into_iter().map(|send| (send.to, send.kind)).collect::<Vec<_>>(),
+                    Step::Stall => panic!("{kind:?} has to wait"),
+                }
+            };
+            assert_eq!(meets(1, Kind::Get), [(Node(0), asked)]);
+            assert_eq!(meets(0, Kind::Flushed), [(Node(1), given.0)]);
+            assert_eq!(State::ALL[line.state as usize], given.1);
+        }
+    }
 }

@@ -170,3 +170,18 @@ fn walks(machine: &Machine) -> Result<f64, GpuError> {
     let (cold, warm) = (times[1] - times[0], times[2] - times[0] - held);
     Ok((cold - warm) / PAGES as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_accesses_take_longer_where_a_bank_serves_a_word_for_longer() {
+        for (changes, cycles) in [(&[][..], 2.0), (&["gpu.compute_unit.local_word=2"], 4.0)] {
+            let changes: Vec<String> = changes.iter().map(|change: &&str| (*change).to_owned()).collect();
+            let machine = Machine::load("skeleton", &changes).unwrap();
+            let each = locally(&machine, "local_loads", 1, 16).unwrap();
+            assert!((each - cycles).abs() < 0.2, "{each} cycles with {changes:?}");
+        }
+    }
+}

@@ -114,6 +114,7 @@ mod tests {
             local: one,
             local_banks: 32,
             local_interval: one,
+            local_word: one,
             refetch: false,
             coalesce: one,
             coalescer: crate::Coalescer::Unit,

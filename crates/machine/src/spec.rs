@@ -243,6 +243,10 @@ impl Machine {
         give_leases(file, &mut protocol, leases)?;
         protocol.parameters.peers = gpus > 1;
         protocol.parameters.claims = fbt.is_some();
+        if !protocol.has(Role::L2) {
+            let reason = format!("virtual: {} has no second-level cache for a forward-backward table; it must be physical", protocol.name);
+            return Err(file.wrong("gpu.l2", Some("tags"), reason));
+        }
         // A wire for each pair of a cache and a bank.
         protocol.parameters.in_order = gpus == 1 && fabric.is_none() && gpu.network.is_none() && fbt.is_none();
         // Caches of several GPUs that hold the same lines meet in memory.

@@ -378,7 +378,7 @@ fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place(
     assert!(wrong("about = \"x\"\nprotocol = \"wb_nc\"\ngpus = 1\n").contains("section [gpu] is missing"));
     assert_eq!(
         wrong("extends = \"skeleton\"\nprotocol = \"mosi\"\n"),
-        "mine.toml:2: protocol: must be one of wb_nc, wb_fetch, wt_nc, mesi, nmoesi, nmoesi_wb, halcone, gtsc, hmg (did you mean 'mesi'?)"
+        "mine.toml:2: protocol: must be one of wb_nc, wb_fetch, wt_nc, mesi, mesi_alone, nmoesi, nmoesi_wb, halcone, gtsc, hmg (did you mean 'mesi'?)"
     );
     assert!(wrong("[gpu\n").starts_with("mine.toml:1: "));
     std::fs::remove_dir_all(&folder).expect("the folder is ours");

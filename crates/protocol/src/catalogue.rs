@@ -290,11 +290,13 @@ pub static ALL: &[Protocol] = &[
         ],
         systems: &[
             Setup { name: "gpu", rounds: 0, build: mesi::gpu },
+            Setup { name: "gpu-alone", rounds: 0, build: mesi::gpu_alone },
             Setup { name: "cores", rounds: 0, build: mesi::cores },
             Setup { name: "fetch-apart", rounds: 0, build: mesi::fetch_apart },
             Setup { name: "fetch", rounds: 0, build: mesi::fetches },
             Setup { name: "apu", rounds: 0, build: mesi::apu },
             Setup { name: "apu-shares", rounds: 0, build: mesi::apu_shares },
+            Setup { name: "apu-alone", rounds: 0, build: mesi::apu_alone },
             Setup { name: "recalled", rounds: 1, build: mesi::recalled },
             Setup { name: "no-llc", rounds: 0, build: mesi::no_llc },
             Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },
@@ -322,7 +324,7 @@ pub static ALL: &[Protocol] = &[
         },
         boundary: Boundary::COHERENT,
         of_others: ATOMICS_IN_MEMORY,
-        variants: &[],
+        variants: &[Variant { name: "mesi_alone", seats: mesi::seats_alone }],
     },
     Protocol {
         name: "nmoesi",

@@ -25,22 +25,24 @@ const SYSTEMS: [(&str, &str, [Option<f64>; 6]); 3] = [
 /// The paper has two values for BFS; these are from 4.7.
 const OTHER_BFS: [(&str, f64); 2] = [("apu4-c-mc", 1.15), ("apu4-c-l3", 1.16)];
 
-/// Sizes of quick runs, in the order of [`RODINIA`], and numbers of steps for programs that have steps. Rodinia's
-/// backprop trains once, and its hotspot makes one launch.
+/// Sizes, in the order of [`RODINIA`]: those of the author's runs, whose outputs are published with the simulator
+/// (github.com/stardica/m2s-cgm, src/scripts/Paper_1), and those of quick runs. Numbers of steps for programs that have steps: there,
+/// backprop trains once and hotspot makes one launch.
+const USUAL: [&str; 6] = ["65536", "576", "8192", "512x512", "992", "65536"];
 const SMALL: [&str; 6] = ["16384", "128", "2048", "512x512", "256", "32768"];
 const STEPS: [&str; 6] = ["--iterations 1", "", "--iterations 5", "--iterations 1", "", ""];
 
-/// The GPU of the machines: as a card with 32 compute units has it (3.4.1), and with the eight of Table 4.1, which the
-/// author's configurations have. The text does not say which GPU study 1 has.
+/// The GPU of the machines: with the eight compute units of Table 4.1, from whose outputs the author's figures are, and as a card with 32
+/// has it (3.4.1).
 const GPUS: [(&str, &[&str]); 2] =
-    [("32 CUs", &[]), ("8 CUs", &["gpu.arrays=2", "gpu.l2.size=128KiB", "gpu.l2.banks=2"])];
+    [("8 CUs", &["gpu.arrays=2", "gpu.l2.size=128KiB", "gpu.l2.banks=2"]), ("32 CUs", &[])];
 
 /// What copies cost over what flushes cost, (NC-MC - C-MC) / (C-MC - C-L3): the time of kernels, which depends on the
 /// GPU, cancels out. From the paper's speed-ups of BP and Hotspot; of the other programs these are too close together.
 const COPIES_OVER_FLUSHES: [Option<f64>; 6] = [Some(21.0), None, None, Some(21.0), None, None];
 
 fn job(at: usize, machine: &str, copies: &str, gpu: &[&str], quick: bool) -> Job {
-    let (size, steps) = (if quick { SMALL[at] } else { "usual" }, STEPS[at]);
+    let (size, steps) = (if quick { SMALL[at] } else { USUAL[at] }, STEPS[at]);
     let changes: Vec<String> = gpu.iter().map(|change| (*change).to_owned()).collect();
     Job::new(machine, RODINIA[at].1, &format!("--size {size} --copies {copies} {steps}")).with(&changes)
 }

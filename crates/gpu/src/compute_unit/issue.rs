@@ -131,7 +131,8 @@ impl Unit {
                 (decode + spec.branch.0, Busy::Scalar)
             }
             Category::Local => {
-                let cycles = local_cycles(&workgroup.shared.lds.last, spec.local_banks);
+                let words = local_cycles(&workgroup.shared.lds.last, spec.local_banks);
+                let cycles = words * spec.local_word.0;
                 self.counts.lds_conflict_cycles.add(cycles - 1);
                 let cycles = cycles.max(spec.local_interval.0);
                 self.unit_free[Category::Local as usize] = now + cycles;
@@ -186,9 +187,8 @@ impl Unit {
     }
 }
 
-/// Number of cycles for which an access occupies the banks of the local data share: the number of words of the busiest
-/// bank. A word that several lanes read is read once. Each bank serves one word per cycle; the unit serves 32 lanes per
-/// cycle.
+/// Number of words for which an access occupies the banks of the local data share: those of the busiest bank. A word that several
+/// lanes read is read once. The banks serve 32 lanes at a time.
 fn local_cycles(access: &LdsAccess, banks: u32) -> u64 {
     if access.kind == LdsKind::Permute || access.mask == 0 {
         return 1;

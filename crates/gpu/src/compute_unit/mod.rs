@@ -55,6 +55,8 @@ pub struct ComputeUnitSpec {
     pub local_banks: u32,
     /// For how long an access occupies the local data share at least.
     pub local_interval: Cycles,
+    /// For how long a bank of the local data share serves a word.
+    pub local_word: Cycles,
     /// Whether each branch, taken or not, empties the wavefront's instruction buffer.
     pub refetch: bool,
     /// From a vector access to its requests for lines; after that the wavefront continues.

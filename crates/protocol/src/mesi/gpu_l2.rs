@@ -4,11 +4,15 @@
 //! Table 3.7 of `[giles]`. As in [`directory`](super::directory), the paper's `M_Owned` and `E_Owned` are the events
 //! `...Owner`: a request by the only holder above. Towards the directory below it does what [`l2`](super::l2) does.
 //!
+//! Two of the paper's statements about a load of a line that one vector cache holds do not agree: Table 3.7 flushes the holder, and the
+//! text beside it (3.2.6.4) downgrades it. [`GpuL2::SHARING`] follows the text, as the author's published code does in the end;
+//! [`GpuL2::ALONE`], whose loads are the events `LoadAlone`, follows the table.
+//!
 //! - `M`: the GPU may write the line, and no vector cache holds it. `M_Held`, `E_Held`: one vector cache holds it.
 //! - `S_Dirty_In_Node`: the GPU may write the line, and vector caches hold it shared. `S_Clean`: it is shared, and
 //!   caches outside the GPU may hold it too.
 //! - `M_Pending`: the holder is downgraded for another vector cache; `M_Pending_Store`: it is flushed for another
-//!   one's store. `S_Pending_Owned`: sharers are invalidated for a store of a vector cache; `S_Pending`: the same,
+//!   one's store; `M_Pending_Load`: for another one's load. `S_Pending_Owned`: sharers are invalidated for a store of a vector cache; `S_Pending`: the same,
 //!   and then the directory is asked.
 //! - `M_GetFwd`, `M_GetXFwd`, `M_Flush`, `S_Inval`: serving a probe of the directory, waiting for the vector caches.
 //!   `S_Evict` and `I_WB_Flush_Conflict`: evicted, waiting for the vector caches. The others are as in
@@ -22,34 +26,36 @@ use gpu_l2::{Action, Event, State};
 
 protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX Modify Take Ack Get GetX Fill
   AwaitAcks Early Count InvalOthers InvalAll Flush Downgrade Join InvAck FwdPutS FwdPutX FwdAck FwdAckX FwdNack FwdNackX FlushedDown Clean Drop WriteBack)
- on(                   Load                         LoadOwner                   Store                              StoreOwner)
- M                   { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                          }
- M_Held              { [M_Pending Ask Downgrade]    x                           [M_Pending_Store Ask Flush]        x                          }
- M_Pending           { [M_Pending Nack]             [M_Pending Nack]            [M_Pending Nack]                   [M_Pending Nack]           }
- M_Pending_Store     { [M_Pending_Store Nack]       [M_Pending_Store Nack]      [M_Pending_Store Nack]             [M_Pending_Store Nack]     }
- E_Held              { [M_Pending Ask Downgrade]    [E_Held PutClnX]            [M_Pending_Store Ask Flush]        [M_Held Modify PutX]       }
- S_Clean             { [S_Clean Hold PutS]          [S_Clean PutS]              [S_Pending Ask InvalOthers]        [I_GetX Ask Drop GetX]     }
- S_Dirty_In_Node     { [S_Dirty_In_Node Hold PutS]  x                           [S_Pending_Owned Ask InvalOthers]  x                          }
- S_Pending           { [S_Pending Nack]             [S_Pending Nack]            [S_Pending Nack]                   [S_Pending Nack]           }
- S_Pending_Owned     { [S_Pending_Owned Nack]       x                           [S_Pending_Owned Nack]             x                          }
- S_Inval             { [S_Inval Nack]               [S_Inval Nack]              [S_Inval Nack]                     [S_Inval Nack]             }
- S_Evict             { [S_Evict Nack]               [S_Evict Nack]              [S_Evict Nack]                     [S_Evict Nack]             }
- I                   { [I_Get Ask Get]              x                           [I_GetX Ask GetX]                  x                          }
- I_Get               { z                            x                           z                                  x                          }
- I_Get_Retry         { z                            x                           z                                  x                          }
- I_GetX              { z                            x                           z                                  x                          }
- I_GetX_Retry        { z                            x                           z                                  x                          }
- I_GetX_Acks         { z                            x                           z                                  x                          }
- M_GetFwd            { [M_GetFwd Nack]              [M_GetFwd Nack]             [M_GetFwd Nack]                    [M_GetFwd Nack]            }
- M_GetXFwd           { [M_GetXFwd Nack]             [M_GetXFwd Nack]            [M_GetXFwd Nack]                   [M_GetXFwd Nack]           }
- M_Flush             { [M_Flush Nack]               [M_Flush Nack]              [M_Flush Nack]                     [M_Flush Nack]             }
- I_WB_Flush_Conflict { [I_WB_Flush_Conflict Nack]   [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Nack]         [I_WB_Flush_Conflict Nack] }
- I_WB_Writable       { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                          }
- I_WB_Non_Writable   { z                            x                           z                                  x                          };
+ on(                   Load                         LoadOwner                   Store                              StoreOwner                  LoadAlone)
+ M                   { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                           [M_Held HoldAlone PutX]    }
+ M_Held              { [M_Pending Ask Downgrade]    x                           [M_Pending_Store Ask Flush]        x                           [M_Pending_Load Ask Flush] }
+ M_Pending           { [M_Pending Nack]             [M_Pending Nack]            [M_Pending Nack]                   [M_Pending Nack]            x                          }
+ M_Pending_Load      { x                            [M_Pending_Load Nack]       [M_Pending_Load Nack]              [M_Pending_Load Nack]       [M_Pending_Load Nack]      }
+ M_Pending_Store     { [M_Pending_Store Nack]       [M_Pending_Store Nack]      [M_Pending_Store Nack]             [M_Pending_Store Nack]      [M_Pending_Store Nack]     }
+ E_Held              { [M_Pending Ask Downgrade]    [E_Held PutClnX]            [M_Pending_Store Ask Flush]        [M_Held Modify PutX]        [M_Pending_Load Ask Flush] }
+ S_Clean             { [S_Clean Hold PutS]          [S_Clean PutS]              [S_Pending Ask InvalOthers]        [I_GetX Ask Drop GetX]      [S_Clean Hold PutS]        }
+ S_Dirty_In_Node     { [S_Dirty_In_Node Hold PutS]  x                           [S_Pending_Owned Ask InvalOthers]  x                           x                          }
+ S_Pending           { [S_Pending Nack]             [S_Pending Nack]            [S_Pending Nack]                   [S_Pending Nack]            [S_Pending Nack]           }
+ S_Pending_Owned     { [S_Pending_Owned Nack]       x                           [S_Pending_Owned Nack]             x                           x                          }
+ S_Inval             { [S_Inval Nack]               [S_Inval Nack]              [S_Inval Nack]                     [S_Inval Nack]              [S_Inval Nack]             }
+ S_Evict             { [S_Evict Nack]               [S_Evict Nack]              [S_Evict Nack]                     [S_Evict Nack]              [S_Evict Nack]             }
+ I                   { [I_Get Ask Get]              x                           [I_GetX Ask GetX]                  x                           [I_Get Ask Get]            }
+ I_Get               { z                            x                           z                                  x                           z                          }
+ I_Get_Retry         { z                            x                           z                                  x                           z                          }
+ I_GetX              { z                            x                           z                                  x                           z                          }
+ I_GetX_Retry        { z                            x                           z                                  x                           z                          }
+ I_GetX_Acks         { z                            x                           z                                  x                           z                          }
+ M_GetFwd            { [M_GetFwd Nack]              [M_GetFwd Nack]             [M_GetFwd Nack]                    [M_GetFwd Nack]             [M_GetFwd Nack]            }
+ M_GetXFwd           { [M_GetXFwd Nack]             [M_GetXFwd Nack]            [M_GetXFwd Nack]                   [M_GetXFwd Nack]            [M_GetXFwd Nack]           }
+ M_Flush             { [M_Flush Nack]               [M_Flush Nack]              [M_Flush Nack]                     [M_Flush Nack]              [M_Flush Nack]             }
+ I_WB_Flush_Conflict { [I_WB_Flush_Conflict Nack]   [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Nack]         [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Nack] }
+ I_WB_Writable       { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                           [M_Held HoldAlone PutX]    }
+ I_WB_Non_Writable   { z                            x                           z                                  x                           z                          };
  on(                   WriteBack                       Evict                           Drain                               Retry)
  M                   { x                               [I_WB_Writable]                 x                                   x             }
  M_Held              { [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
  M_Pending           { [M_Pending Take Ack]            z                               x                                   x             }
+ M_Pending_Load      { [M_Pending_Load Take Ack]       z                               x                                   x             }
  M_Pending_Store     { [M_Pending_Store Take Ack]      z                               x                                   x             }
  E_Held              { [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
  S_Clean             { x                               [S_Evict InvalAll]              x                                   x             }
@@ -74,6 +80,7 @@ protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS P
  M                   { x                                 x                                   x                                                 x                             x              }
  M_Held              { x                                 x                                   x                                                 x                             x              }
  M_Pending           { x                                 x                                   x                                                 x                             x              }
+ M_Pending_Load      { x                                 x                                   x                                                 x                             x              }
  M_Pending_Store     { x                                 x                                   x                                                 x                             x              }
  E_Held              { x                                 x                                   x                                                 x                             x              }
  S_Clean             { x                                 x                                   x                                                 x                             x              }
@@ -95,33 +102,35 @@ protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS P
  I_WB_Writable       { x                                 x                                   x                                                 x                             x              }
  I_WB_Non_Writable   { x                                 x                                   x                                                 x                             x              };
  on(                   InvAck               InvAckLast                               WriteBackAck  Flushed                      FlushedClean                                  FlushedDirty)
- M                   { x                    x                                        x             x                            x                                             x                                              }
- M_Held              { x                    x                                        x             x                            x                                             x                                              }
- M_Pending           { x                    x                                        x             x                            [S_Dirty_In_Node Count HoldAsked AnswerS]     [S_Dirty_In_Node Count Take HoldAsked AnswerS] }
- M_Pending_Store     { x                    x                                        x             x                            [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count Take HoldAskedAlone AnswerX]     }
- E_Held              { x                    x                                        x             x                            x                                             x                                              }
- S_Clean             { x                    x                                        x             x                            x                                             x                                              }
- S_Dirty_In_Node     { x                    x                                        x             x                            x                                             x                                              }
- S_Pending           { x                    x                                        x             [S_Pending Count]            [I_GetX Count Drop GetX]                      x                                              }
- S_Pending_Owned     { x                    x                                        x             [S_Pending_Owned Count]      [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count HoldAskedAlone AnswerX]          }
- S_Inval             { x                    x                                        x             [S_Inval Count]              [I Count InvAck Drop]                         x                                              }
- S_Evict             { x                    x                                        x             [S_Evict Count]              [I Count Drop]                                x                                              }
- I                   { x                    x                                        x             x                            x                                             x                                              }
- I_Get               { x                    x                                        x             x                            x                                             x                                              }
- I_Get_Retry         { x                    x                                        x             x                            x                                             x                                              }
- I_GetX              { [I_GetX Early]       x                                        x             x                            x                                             x                                              }
- I_GetX_Retry        { x                    x                                        x             x                            x                                             x                                              }
- I_GetX_Acks         { [I_GetX_Acks Count]  [M_Held Count Modify HoldAsked AnswerX]  x             x                            x                                             x                                              }
- M_GetFwd            { x                    x                                        x             x                            [S_Clean Count FwdPutS FwdAck]                [S_Clean Count Take FwdPutS FwdAck Clean]      }
- M_GetXFwd           { x                    x                                        x             [M_GetXFwd Count]            [I Count FwdPutX FwdAckX Drop]                [I Count Take FwdPutX FwdAckX Drop]            }
- M_Flush             { x                    x                                        x             [M_Flush Count]              [I Count FlushedDown Drop]                    [I Count Take FlushedDown Drop]                }
- I_WB_Flush_Conflict { x                    x                                        x             [I_WB_Flush_Conflict Count]  [I Count Drop]                                [I_WB_Writable Count Take Unhold]              }
- I_WB_Writable       { x                    x                                        x             x                            x                                             x                                              }
- I_WB_Non_Writable   { x                    x                                        [I Count]     x                            x                                             x                                              };
+ M                   { x                    x                                        x             x                            x                                             x                                                 }
+ M_Held              { x                    x                                        x             x                            x                                             x                                                 }
+ M_Pending           { x                    x                                        x             x                            [S_Dirty_In_Node Count HoldAsked AnswerS]     [S_Dirty_In_Node Count Take HoldAsked AnswerS]    }
+ M_Pending_Load      { x                    x                                        x             x                            [E_Held Count HoldAskedAlone AnswerClnX]      [M_Held Count Take Modify HoldAskedAlone AnswerX] }
+ M_Pending_Store     { x                    x                                        x             x                            [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count Take HoldAskedAlone AnswerX]        }
+ E_Held              { x                    x                                        x             x                            x                                             x                                                 }
+ S_Clean             { x                    x                                        x             x                            x                                             x                                                 }
+ S_Dirty_In_Node     { x                    x                                        x             x                            x                                             x                                                 }
+ S_Pending           { x                    x                                        x             [S_Pending Count]            [I_GetX Count Drop GetX]                      x                                                 }
+ S_Pending_Owned     { x                    x                                        x             [S_Pending_Owned Count]      [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count HoldAskedAlone AnswerX]             }
+ S_Inval             { x                    x                                        x             [S_Inval Count]              [I Count InvAck Drop]                         x                                                 }
+ S_Evict             { x                    x                                        x             [S_Evict Count]              [I Count Drop]                                x                                                 }
+ I                   { x                    x                                        x             x                            x                                             x                                                 }
+ I_Get               { x                    x                                        x             x                            x                                             x                                                 }
+ I_Get_Retry         { x                    x                                        x             x                            x                                             x                                                 }
+ I_GetX              { [I_GetX Early]       x                                        x             x                            x                                             x                                                 }
+ I_GetX_Retry        { x                    x                                        x             x                            x                                             x                                                 }
+ I_GetX_Acks         { [I_GetX_Acks Count]  [M_Held Count Modify HoldAsked AnswerX]  x             x                            x                                             x                                                 }
+ M_GetFwd            { x                    x                                        x             x                            [S_Clean Count FwdPutS FwdAck]                [S_Clean Count Take FwdPutS FwdAck Clean]         }
+ M_GetXFwd           { x                    x                                        x             [M_GetXFwd Count]            [I Count FwdPutX FwdAckX Drop]                [I Count Take FwdPutX FwdAckX Drop]               }
+ M_Flush             { x                    x                                        x             [M_Flush Count]              [I Count FlushedDown Drop]                    [I Count Take FlushedDown Drop]                   }
+ I_WB_Flush_Conflict { x                    x                                        x             [I_WB_Flush_Conflict Count]  [I Count Drop]                                [I_WB_Writable Count Take Unhold]                 }
+ I_WB_Writable       { x                    x                                        x             x                            x                                             x                                                 }
+ I_WB_Non_Writable   { x                    x                                        [I Count]     x                            x                                             x                                                 };
  on(                   Inval                    GetFwd                          GetXFwd                    CoreFlush)
  M                   { x                        [I FwdPutS FwdAck Drop]         [I FwdPutX FwdAckX Drop]   [I FlushedDown Drop]       }
  M_Held              { x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
  M_Pending           { x                        z                               z                          z                          }
+ M_Pending_Load      { x                        z                               z                          z                          }
  M_Pending_Store     { x                        z                               z                          z                          }
  E_Held              { x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
  S_Clean             { [S_Inval Join InvalAll]  x                               x                          x                          }
@@ -145,11 +154,19 @@ protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS P
 }
 
 /// The controller of table [`gpu_l2`].
-#[derive(Clone, Copy)]
 pub struct GpuL2 {
     /// Whether loads ask for a shared copy, as instruction fetches do, so that the first write to each line is a
     /// request. A forward-backward table below sees all writes by that.
-    pub shares: bool,
+    shares: bool,
+    /// Whether a line that the GPU may write is held by one vector cache at a time, also while they only read it.
+    alone: bool,
+}
+
+impl GpuL2 {
+    pub const SHARING: Self = Self { shares: false, alone: false };
+    pub const ALONE: Self = Self { shares: false, alone: true };
+    /// The second-level cache above a forward-backward table.
+    pub const READING: Self = Self { shares: true, alone: false };
 }
 
 impl<const N: usize> Controller<N> for GpuL2 {
@@ -161,6 +178,7 @@ impl<const N: usize> Controller<N> for GpuL2 {
         let owner = || line.sharers == place.sharer(msg.from);
         let event = match msg.kind {
             Kind::Get if owner() => Event::LoadOwner,
+            Kind::Get if self.alone => Event::LoadAlone,
             Kind::Get => Event::Load,
             Kind::GetX if owner() => Event::StoreOwner,
             Kind::GetX => Event::Store,
@@ -205,7 +223,7 @@ impl<const N: usize> Controller<N> for GpuL2 {
             M | I_WB_Writable => (rests(whole && dirty && held == 0), false),
             M_Held => (rests(whole && dirty && held == 1), false),
             E_Held => (rests(whole && clean && held == 1), false),
-            M_Pending | M_Pending_Store => (waits(owned && held == 1), true),
+            M_Pending | M_Pending_Load | M_Pending_Store => (waits(owned && held == 1), true),
             S_Clean => (rests(whole && clean && held > 0), false),
             S_Dirty_In_Node => (rests(owned), false),
             S_Pending => (waits(whole && clean && held > 0), true),
@@ -309,7 +327,7 @@ mod tests {
         let mut log = Log::new(&gpu_l2::TABLE, 0);
         let mut meets = |line: &mut Line<2>, from, kind| {
             let msg = Msg::new(Node(from), place.me, kind, LineAddr(0), Block::EMPTY);
-            match step(&GpuL2 { shares: false }, &gpu_l2::TABLE, place, line, &msg, &mut log).unwrap() {
+            match step(&GpuL2::SHARING, &gpu_l2::TABLE, place, line, &msg, &mut log).unwrap() {
                 Step::Sends(sends) => sends.into_iter().map(|send| (send.to, send.kind)).collect(),
                 Step::Stall => panic!("{kind:?} has to wait"),
             }
@@ -320,5 +338,28 @@ mod tests {
         assert_eq!(State::ALL[line.state as usize], State::S_Pending);
         assert_eq!(meets(&mut line, 2, Kind::Flushed), [(Node(4), Kind::GetX)]);
         assert_eq!(State::ALL[line.state as usize], State::I_GetX);
+    }
+
+    #[test]
+    fn a_load_takes_the_line_from_its_holder_where_one_vector_cache_holds_it_at_a_time() {
+        let place = Place { me: Node(3), below: Node(4), above: &Roster::row(Node(0), 3) };
+        for (controller, asked, given) in [
+            (GpuL2::SHARING, Kind::Downgrade, (Kind::PutS, State::S_Dirty_In_Node)),
+            (GpuL2::ALONE, Kind::CoreFlush, (Kind::PutClnX, State::E_Held)),
+        ] {
+            let sharers = Sharers::one(0);
+            let mut line = Line { data: Block::full([1, 1]), sharers, ..Line::new(State::E_Held as u8) };
+            let mut log = Log::new(&gpu_l2::TABLE, 0);
+            let mut meets = |from, kind| {
+                let msg = Msg::new(Node(from), place.me, kind, LineAddr(0), Block::EMPTY);
+                match step(&controller, &gpu_l2::TABLE, place, &mut line, &msg, &mut log).unwrap() {
+                    Step::Sends(sends) => sends.into_iter().map(|send| (send.to, send.kind)).collect::<Vec<_>>(),
+                    Step::Stall => panic!("{kind:?} has to wait"),
+                }
+            };
+            assert_eq!(meets(1, Kind::Get), [(Node(0), asked)]);
+            assert_eq!(meets(0, Kind::Flushed), [(Node(1), given.0)]);
+            assert_eq!(State::ALL[line.state as usize], given.1);
+        }
     }
 }

@@ -25,13 +25,16 @@ pub mod l3;
 pub mod mc;
 mod systems;
 
-pub use systems::{apu, apu_shares, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc, recalled};
+pub use systems::{
+    apu, apu_alone, apu_shares, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_alone, gpu_no_llc, no_llc, recalled,
+};
 
 /// The controllers in a machine.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(l1::L1V),
-        Role::L2 => Arc::new(gpu_l2::GpuL2 { shares: parameters.claims }),
+        Role::L2 if parameters.claims => Arc::new(gpu_l2::GpuL2::READING),
+        Role::L2 => Arc::new(gpu_l2::GpuL2::SHARING),
         Role::Home => Arc::new(Memory),
         Role::CoreData => Arc::new(l1::L1D),
         Role::CoreCode => Arc::new(l1::L1I),
@@ -40,6 +43,16 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
         Role::Directory => Arc::new(directory::MC),
         _ => return None,
     })
+}
+
+/// The controllers in a machine whose GPU's second-level cache gives lines to one vector cache at a time. There is none
+/// above a forward-backward table.
+pub fn seats_alone(role: Role, parameters: &Parameters) -> Option<Seat> {
+    match role {
+        Role::L2 if parameters.claims => None,
+        Role::L2 => Some(Arc::new(gpu_l2::GpuL2::ALONE)),
+        other => seats(other, parameters),
+    }
 }
 
 /// The tables of orders.

@@ -15,10 +15,6 @@ use crate::{
 };
 use mem::Scope;
 
-static GPU_L2: GpuL2 = GpuL2 { shares: false };
-/// As above a forward-backward table.
-static GPU_L2_SHARES: GpuL2 = GpuL2 { shares: true };
-
 /// Assembles the members of a system; each gets the next number.
 struct Builder {
     lines: usize,
@@ -115,15 +111,20 @@ pub fn cores(cores: usize, lines: usize) -> System {
 /// A core and a GPU with vector caches and a second-level cache, under a shared last-level cache: `caches`
 /// first-level caches in total, at least two.
 pub fn apu(caches: usize, lines: usize) -> System {
-    apu_with(&GPU_L2, caches, lines)
+    apu_with(&GpuL2::SHARING, caches, lines)
 }
 
 /// The same with a GPU whose second-level cache asks for shared copies only when it reads.
 pub fn apu_shares(caches: usize, lines: usize) -> System {
-    apu_with(&GPU_L2_SHARES, caches, lines)
+    apu_with(&GpuL2::READING, caches, lines)
 }
 
-fn apu_with(of_gpu: &'static GpuL2, caches: usize, lines: usize) -> System {
+/// The same with a second-level cache that gives lines to one vector cache at a time.
+pub fn apu_alone(caches: usize, lines: usize) -> System {
+    apu_with(&GpuL2::ALONE, caches, lines)
+}
+
+fn apu_with(l2_of_gpu: &'static GpuL2, caches: usize, lines: usize) -> System {
     let vector_caches = caches.saturating_sub(1).max(1);
     let mut builder = Builder::new(lines);
     let (l2, gpu_l2, l3) = (vector_caches + 1, vector_caches + 2, vector_caches + 3);
@@ -132,7 +133,7 @@ fn apu_with(of_gpu: &'static GpuL2, caches: usize, lines: usize) -> System {
     }
     builder.add_l1("l1d".to_owned(), &L1D, l2);
     builder.add("l2".to_owned(), &L2, l3, vector_caches);
-    builder.add("gpu_l2".to_owned(), of_gpu, l3, 0);
+    builder.add("gpu_l2".to_owned(), l2_of_gpu, l3, 0);
     builder.add("l3".to_owned(), &L3, l3 + 1, l2);
     builder.add_memory();
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
@@ -141,12 +142,21 @@ fn apu_with(of_gpu: &'static GpuL2, caches: usize, lines: usize) -> System {
 /// A GPU alone over the shared last-level cache, with at least three vector caches: one can send a request while two
 /// are involved in a transaction on the line.
 pub fn gpu(caches: usize, lines: usize) -> System {
+    gpu_with(&GpuL2::SHARING, caches, lines)
+}
+
+/// The same with a second-level cache that gives lines to one vector cache at a time.
+pub fn gpu_alone(caches: usize, lines: usize) -> System {
+    gpu_with(&GpuL2::ALONE, caches, lines)
+}
+
+fn gpu_with(l2: &'static GpuL2, caches: usize, lines: usize) -> System {
     let vector_caches = caches.max(3);
     let mut builder = Builder::new(lines);
     for cache in 0..vector_caches {
         builder.add_l1(format!("l1v.{cache}"), &L1V, vector_caches);
     }
-    builder.add("gpu_l2".to_owned(), &GPU_L2, vector_caches + 1, 0);
+    builder.add("gpu_l2".to_owned(), l2, vector_caches + 1, 0);
     builder.add("l3".to_owned(), &L3, vector_caches + 2, vector_caches);
     builder.add_memory();
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
@@ -157,7 +167,7 @@ pub fn gpu(caches: usize, lines: usize) -> System {
 pub fn recalled(_: usize, lines: usize) -> System {
     let mut builder = Builder::new(lines);
     (0..2).for_each(|cache| builder.add_l1(format!("l1v.{cache}"), &L1V, 2));
-    builder.add("gpu_l2".to_owned(), &GPU_L2, 3, 0);
+    builder.add("gpu_l2".to_owned(), &GpuL2::SHARING, 3, 0);
     builder.add("l3".to_owned(), &L3, 4, 2);
     builder.add_memory();
     let mut system = builder.system(vec![vec![node(0)], vec![node(1)]]);
@@ -210,7 +220,7 @@ pub fn fetch_no_llc(_: usize, lines: usize) -> System {
     builder.add_l1("l1i".to_owned(), &L1I, 3);
     builder.add_l1("l1v".to_owned(), &L1V, 4);
     builder.add("l2".to_owned(), &L2, 5, 0);
-    builder.add("gpu_l2".to_owned(), &GPU_L2, 5, 2);
+    builder.add("gpu_l2".to_owned(), &GpuL2::SHARING, 5, 2);
     builder.add_home(3);
     builder.system(Vec::new())
 }
@@ -228,7 +238,7 @@ pub fn no_llc(caches: usize, lines: usize) -> System {
     for core in 0..cores {
         builder.add(format!("l2.{core}"), &L2, home, core);
     }
-    builder.add("gpu_l2".to_owned(), &GPU_L2, home, cores);
+    builder.add("gpu_l2".to_owned(), &GpuL2::SHARING, home, cores);
     builder.add_home(cores + 1);
     builder.system((0..cores).map(|core| vec![node(core), node(cores + 1 + core)]).collect())
 }
@@ -240,7 +250,7 @@ pub fn gpu_no_llc(_: usize, lines: usize) -> System {
     builder.add_l1("l1v.1".to_owned(), &L1V, 4);
     builder.add_l1("l1d".to_owned(), &L1D, 3);
     builder.add("l2".to_owned(), &L2, 5, 2);
-    builder.add("gpu_l2".to_owned(), &GPU_L2, 5, 0);
+    builder.add("gpu_l2".to_owned(), &GpuL2::SHARING, 5, 0);
     builder.add_home(3);
     builder.system(vec![vec![node(0)], vec![node(1)]])
 }

@@ -21,7 +21,7 @@ pub struct Probe {
     pub measured: f64,
 }
 
-/// Measures a machine of one GPU. `single`: single instructions only, which takes seconds.
+/// Measures a machine's GPUs, which share what is launched: latencies are those of the first, bandwidths those of all together. `single`: single instructions only, which takes seconds.
 pub fn probe(machine: &Machine, single: bool) -> Result<Vec<Probe>, GpuError> {
     if single {
         return single::probe(machine);
@@ -43,7 +43,7 @@ pub fn probe(machine: &Machine, single: bool) -> Result<Vec<Probe>, GpuError> {
     add("load that hits the L2", "cycles", l1 + wire, chase(machine, 512 << 10)?);
     let memory = l1 + wire + below + machine.memory_latency();
     add("load from memory", "cycles", memory, chase(machine, 16 << 20)?);
-    let line = LINE as f64 * machine.clock.0 as f64 / 1e9;
+    let line = machine.gpus as f64 * LINE as f64 * machine.clock.0 as f64 / 1e9;
     let l2 = line * (machine.banks.count * machine.l2.ports) as f64;
     // More than the first-level caches hold, less than the L2.
     add("reading what the L2 holds", "GB/s", l2, stream(machine, 3 << 19, true)?);
@@ -55,7 +55,7 @@ pub fn probe(machine: &Machine, single: bool) -> Result<Vec<Probe>, GpuError> {
     add("vector instructions of a unit", "a cycle", arithmetic, vector(machine)?);
     let local = (unit.decode.0 + unit.local.0) as f64;
     let conflicts = |stride: u32| {
-        let words = f64::from((64 * stride / unit.local_banks.max(1)).clamp(1, 64));
+        let words = f64::from((64 * stride / unit.local_banks.max(1)).clamp(1, 64)) * unit.local_word.0 as f64;
         words.max(unit.local_interval.0 as f64) - 1.0
     };
     add("local load, neighbouring words", "cycles", local + conflicts(1), local_chase(machine, 1)?);
@@ -67,6 +67,11 @@ pub fn probe(machine: &Machine, single: bool) -> Result<Vec<Probe>, GpuError> {
     );
     probes.extend(single::probe(machine)?);
     Ok(probes)
+}
+
+/// The compute units of all GPUs.
+fn units(machine: &Machine) -> usize {
+    machine.gpus * machine.compute_units()
 }
 
 /// A machine with the probes' code object.
@@ -122,7 +127,7 @@ fn stream(machine: &Machine, bytes: u32, again: bool) -> Result<f64, GpuError> {
         let (count, rounds) = if again { (bytes / 16, parts * ROUNDS) } else { (bytes / 16 * parts, 1) };
         vec![Arg::Buffer(data), Arg::Buffer(out), Arg::U32(count), Arg::U32(rounds)]
     };
-    let range = NdRange::line(machine.compute_units() * 1024, 256);
+    let range = NdRange::line(units(machine) * 1024, 256);
     let cycles = difference(&mut gpu, machine, "stream", range, args)?;
     let moved = f64::from(bytes) * if again { f64::from(ROUNDS) } else { 1.0 };
     Ok(moved / cycles * machine.clock.0 as f64 / 1e9)
@@ -133,10 +138,10 @@ fn vector(machine: &Machine) -> Result<f64, GpuError> {
     const ROUNDS: u32 = 200;
     let mut gpu = gpu(machine)?;
     let out = gpu.alloc(Bytes(4))?;
-    let waves = machine.compute_units() * machine.compute_unit.wavefronts();
+    let waves = units(machine) * machine.compute_unit.wavefronts();
     let args = |rounds| vec![Arg::Buffer(out), Arg::F32(0.5), Arg::U32(rounds * ROUNDS)];
     let cycles = difference(&mut gpu, machine, "arithmetic", NdRange::line(waves * 64, 64), args)?;
-    Ok(8.0 * f64::from(ROUNDS) * waves as f64 / cycles / machine.compute_units() as f64)
+    Ok(8.0 * f64::from(ROUNDS) * waves as f64 / cycles / units(machine) as f64)
 }
 
 /// Cycles from one local load to the next dependent one.

@@ -42,12 +42,14 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
         add(what, "cycles", decode + cycles, one(machine, kernel)?);
     }
     let interval = unit.local_interval.0 as f64;
-    let occupied = |words: u32| interval.max(f64::from(words));
+    let occupied = |words: u32| interval.max(f64::from(words) * unit.local_word.0 as f64);
     let local = |words| decode + unit.local.0 as f64 + occupied(words) - 1.0 + WAIT;
-    add("one wavefront: local load", "cycles", local(2), locally(machine, "local_loads", 1, 1)?);
-    add("16 wavefronts: local loads", "cycles", occupied(2), locally(machine, "local_loads", 1, 16)?);
     let banks = unit.local_banks;
-    add("local atomics, one word a lane", "cycles", local(2), locally(machine, "local_atomics", 1, 1)?);
+    // Neighbouring words of the lanes lie in different banks.
+    let spread = (64 / banks).max(1);
+    add("one wavefront: local load", "cycles", local(spread), locally(machine, "local_loads", 1, 1)?);
+    add("16 wavefronts: local loads", "cycles", occupied(spread), locally(machine, "local_loads", 1, 16)?);
+    add("local atomics, one word a lane", "cycles", local(spread), locally(machine, "local_atomics", 1, 1)?);
     add("local atomics, one bank", "cycles", local(64), locally(machine, "local_atomics", banks, 1)?);
     add("local atomics, one word", "cycles", local(64), locally(machine, "local_atomics", 0, 1)?);
     add("load of 4 lines", "cycles", 4.0, loads(machine)?);
@@ -56,7 +58,7 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
     let ports = machine.l2.ports as f64;
     add("requests of a bank of the L2", "a cycle", ports.min(machine.compute_units() as f64), one_bank(machine)?);
     let dispatcher = &machine.dispatcher;
-    let each = dispatcher.interval.0 as f64 / dispatcher.burst as f64;
+    let each = dispatcher.interval.0 as f64 / dispatcher.burst as f64 / machine.gpus as f64;
     add("dispatch of a workgroup", "cycles", each, dispatch(machine)?);
     if let Some(mmu) = &machine.gpu_mmu {
         let cycles = |time: engine::Time| time.0 as f64 * machine.clock.0 as f64 / 1e15;
@@ -98,9 +100,12 @@ fn loads(machine: &Machine) -> Result<f64, GpuError> {
     Ok(cycles / 8.0 / 16.0 / f64::from(ROUNDS))
 }
 
-/// Cycles of each line of stores of 16 wavefronts: to one line after another, or all to one.
+/// Cycles of each line of stores of 16 wavefronts, or as many as a compute unit has registers for: to one line after another, or all
+/// to one.
 fn stores(machine: &Machine, to_one_line: bool) -> Result<f64, GpuError> {
-    let items = 1024;
+    // The kernel has 64 vector registers.
+    let unit = &machine.compute_unit;
+    let items = 64 * (unit.simds * (unit.vgprs / 64).min(unit.waves_per_simd)).min(16);
     let (step, lines) = if to_one_line { (0, items / 64) } else { (items * 4, items * 4 / LINE) };
     let mut gpu = gpu(machine)?;
     let data = gpu.alloc(Bytes((items * 4 + 32 * step) as u64))?;
@@ -164,4 +169,19 @@ fn walks(machine: &Machine) -> Result<f64, GpuError> {
     let held = took(&gpu, machine) - times[0];
     let (cold, warm) = (times[1] - times[0], times[2] - times[0] - held);
     Ok((cold - warm) / PAGES as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_accesses_take_longer_where_a_bank_serves_a_word_for_longer() {
+        for (changes, cycles) in [(&[][..], 2.0), (&["gpu.compute_unit.local_word=2"], 4.0)] {
+            let changes: Vec<String> = changes.iter().map(|change: &&str| (*change).to_owned()).collect();
+            let machine = Machine::load("skeleton", &changes).unwrap();
+            let each = locally(&machine, "local_loads", 1, 16).unwrap();
+            assert!((each - cycles).abs() < 0.2, "{each} cycles with {changes:?}");
+        }
+    }
 }

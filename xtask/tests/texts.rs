@@ -140,6 +140,30 @@ fn links_between_pages_lead_to_files_and_headings() {
     }
 }
 
+/// A name of a test is one of five words at least; `...` stands for the rest of a long one.
+fn tests_named(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches("...")).filter(|name| {
+        name.matches('_').count() >= 4
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    })
+}
+
+#[test]
+fn tests_that_pages_on_protocols_name_exist() {
+    assert_eq!(tests_named("`a_b_c_d_...` and `region_of_it`").collect::<Vec<_>>(), ["a_b_c_d_"]);
+    let texts = texts();
+    let code: String = texts
+        .iter()
+        .filter(|(path, _)| path.starts_with(root().join("crates/protocol")))
+        .map(|(_, text)| &**text)
+        .collect();
+    for (path, text) in texts.iter().filter(|(path, _)| path.starts_with(root().join("docs/protocols"))) {
+        for name in tests_named(text) {
+            assert!(code.contains(&format!("fn {name}")), "{}: there is no test {name}", path.display());
+        }
+    }
+}
+
 #[test]
 fn the_book_has_every_page_of_docs() {
     let docs = root().join("docs");

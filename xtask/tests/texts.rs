@@ -1,7 +1,9 @@
-//! What the texts of the workspace promise: sources are cited by keys that `docs/papers.md` has, links lead to files,
-//! every crate has a README, and the two pages that visitors read first stay short.
+//! What the texts of the workspace promise: sources are cited by keys that `docs/papers.md` has, links lead to files
+//! and headings, `docs/` is a book that has every page, every crate has a README, and the two pages that visitors read
+//! first stay short.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -19,7 +21,7 @@ fn texts() -> Vec<(PathBuf, String)> {
             let path = entry.expect("its entries, too").path();
             let name = path.file_name().expect("an entry has a name").to_string_lossy();
             if path.is_dir() {
-                if !name.starts_with('.') && name != "target" && name != "shared" {
+                if !name.starts_with('.') && !["target", "book", "shared"].contains(&&*name) {
                     folders.push(path);
                 }
             } else if let Ok(text) = fs::read_to_string(&path) {
@@ -52,12 +54,42 @@ fn cited(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The targets of a page's links to other files of the workspace.
-fn links(page: &str) -> impl Iterator<Item = &str> {
+/// The targets of a page's links within the workspace: a file (empty: the page itself) and a heading (empty: none).
+fn links(page: &str) -> impl Iterator<Item = (&str, &str)> {
     page.split("](").skip(1).filter_map(|rest| {
-        let target = rest.split([')', '#', ' ']).next()?;
-        (!target.is_empty() && !target.contains("://")).then_some(target)
+        let target = rest.split([')', ' ']).next()?;
+        (!target.is_empty() && !target.contains("://")).then(|| target.split_once('#').unwrap_or((target, "")))
     })
+}
+
+/// A page without its blocks of code.
+fn prose(page: &str) -> String {
+    page.split("```").step_by(2).flat_map(str::lines).filter(|line| !line.starts_with("    ")).fold(
+        String::new(),
+        |mut text, line| {
+            text.push_str(line);
+            text.push('\n');
+            text
+        },
+    )
+}
+
+/// What links to a page's headings may name, made as GitHub and mdBook make it.
+fn headings(page: &str) -> Vec<String> {
+    let text = prose(page);
+    let titles = text.lines().filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#').trim()));
+    let letter = |letter: char| match letter {
+        ' ' => Some('-'),
+        '-' | '_' => Some(letter),
+        _ if letter.is_alphanumeric() => letter.to_lowercase().next(),
+        _ => None,
+    };
+    titles.map(|title| title.chars().filter_map(letter).collect()).collect()
+}
+
+/// All pages of the workspace.
+fn pages() -> impl Iterator<Item = (PathBuf, String)> {
+    texts().into_iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == "md"))
 }
 
 #[test]
@@ -84,14 +116,76 @@ fn every_citation_has_a_key_of_the_list_of_sources() {
 }
 
 #[test]
-fn links_between_pages_lead_to_files() {
-    assert_eq!(links("[a](b.md#c) [d](https://e.f) [g](#h)").collect::<Vec<_>>(), ["b.md"]);
-    for (path, text) in texts() {
-        if path.extension().is_some_and(|extension| extension == "md") {
-            let folder = path.parent().expect("a page lies in a folder");
-            for link in links(&text) {
-                assert!(folder.join(link).exists(), "{}: {link} does not exist", path.display());
+fn links_between_pages_lead_to_files_and_headings() {
+    assert_eq!(
+        links("[a](b.md#c) [d](https://e.f) [g](#h)").collect::<Vec<_>>(),
+        [("b.md", "c"), ("", "h")],
+        "links out of the workspace are not followed"
+    );
+    assert_eq!(headings("# What is `x`, in 2 words?\n\n    # code\n"), ["what-is-x-in-2-words"]);
+    for (path, text) in pages() {
+        let folder = path.parent().expect("a page lies in a folder");
+        for (file, heading) in links(&prose(&text)) {
+            let target = if file.is_empty() { path.clone() } else { folder.join(file) };
+            assert!(target.exists(), "{}: {file} does not exist", path.display());
+            if !heading.is_empty() {
+                let page = fs::read_to_string(&target).expect("links to headings lead to pages");
+                assert!(
+                    headings(&page).iter().any(|known| known == heading),
+                    "{}: {file} has no #{heading}",
+                    path.display()
+                );
             }
+        }
+    }
+}
+
+/// A name of a test is one of five words at least; `...` stands for the rest of a long one.
+fn tests_named(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches("...")).filter(|name| {
+        name.matches('_').count() >= 4
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    })
+}
+
+#[test]
+fn tests_that_pages_on_protocols_name_exist() {
+    assert_eq!(tests_named("`a_b_c_d_...` and `region_of_it`").collect::<Vec<_>>(), ["a_b_c_d_"]);
+    let texts = texts();
+    let code: String = texts
+        .iter()
+        .filter(|(path, _)| path.starts_with(root().join("crates/protocol")))
+        .map(|(_, text)| &**text)
+        .collect();
+    for (path, text) in texts.iter().filter(|(path, _)| path.starts_with(root().join("docs/protocols"))) {
+        for name in tests_named(text) {
+            assert!(code.contains(&format!("fn {name}")), "{}: there is no test {name}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_book_has_every_page_of_docs() {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).expect("the book has a table of contents");
+    let listed: Vec<PathBuf> = links(&summary).map(|(page, _)| docs.join(page)).collect();
+    let listed_once: BTreeSet<PathBuf> = listed.iter().cloned().collect();
+    assert_eq!(listed.len(), listed_once.len(), "docs/SUMMARY.md lists a page twice: {listed:?}");
+    let written = pages().map(|(path, _)| path).filter(|path| path.starts_with(&docs));
+    let written: BTreeSet<PathBuf> = written.filter(|path| !path.ends_with("SUMMARY.md")).collect();
+    assert_eq!(listed_once, written, "left: in docs/SUMMARY.md, right: in docs/");
+}
+
+/// mdBook takes each link to a page for one to a chapter. `docs/` and the built `book/` lie beside each other, so links to folders and to
+/// files of other kinds lead to them from both.
+#[test]
+fn pages_of_the_book_link_to_no_page_outside_it() {
+    let docs = root().join("docs");
+    for (path, text) in pages().filter(|(path, _)| path.starts_with(&docs)) {
+        let depth = path.strip_prefix(&docs).expect("it lies there").components().count();
+        for (file, _) in links(&prose(&text)) {
+            let outside = file.matches("../").count() >= depth;
+            assert!(!(outside && file.ends_with(".md")), "{}: link to the folder of {file} instead", path.display());
         }
     }
 }

@@ -53,7 +53,7 @@ Examples:
                                          run it, and look at its results
   cohesim launch ... --system skeleton --check
                                          the same in time, on a machine, every read compared with what it must return
-  cohesim show protocol vi               a coherence protocol, as a table
+  cohesim show protocol vi               a coherence protocol, as tables (--diagram: as state diagrams)
   cohesim check vi                       every interleaving of its messages on a small system
   cohesim stress --system r9nano         random accesses of everybody, every read compared with what it must return
   cohesim bench gcn3                     how fast kernels run

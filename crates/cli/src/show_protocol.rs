@@ -1,10 +1,11 @@
-//! `cohesim show protocol NAME`: a coherence protocol's tables.
+//! `cohesim show protocol NAME`: a coherence protocol's tables, as tables or as state diagrams.
 
 use clap::ValueEnum;
 use miette::miette;
 use protocol::{
     Table,
     catalogue::{self, Protocol},
+    diagram,
 };
 use serde::Serialize;
 
@@ -18,6 +19,12 @@ pub struct ShowProtocol {
     /// How to write the tables.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Print state diagrams as one SVG image instead of tables.
+    #[arg(long, conflicts_with_all = ["format", "storage"])]
+    diagram: bool,
+    /// Only this table, such as `l2` of `mesi`: one role of the protocol.
+    #[arg(long, value_name = "TABLE", conflicts_with = "storage")]
+    role: Option<String>,
     /// Show what it costs in bits beside tags and data, instead of its tables.
     #[arg(long)]
     storage: bool,
@@ -53,15 +60,37 @@ impl ShowProtocol {
         if self.storage {
             return show_storage(protocol, ui);
         }
-        let tables: Vec<_> = protocol.tables.iter().map(|table| self.format.write(table)).collect();
+        let chosen = self.chosen(protocol)?;
+        if self.diagram {
+            let svg = diagram::svg(&chosen);
+            ui.print(&svg)?;
+            return ui.report(&ShownDiagram { name: protocol.name, svg });
+        }
+        let tables: Vec<_> = chosen.iter().map(|table| self.format.write(table)).collect();
         ui.print(&match self.format {
             Format::Text => format!("{}: {}\n\n{}", protocol.name, protocol.about, tables.join("\n")),
             Format::Markdown => format!("## {}\n\n{}\n\n{}", protocol.name, protocol.about, tables.join("\n")),
             Format::Html => tables.concat(),
         })?;
-        let tables = protocol.tables.iter().map(|table| ShownTable::new(table)).collect();
+        let tables = chosen.into_iter().map(ShownTable::new).collect();
         ui.report(&Shown { name: protocol.name, about: protocol.about, tables })
     }
+
+    /// The tables that were asked for.
+    fn chosen(&self, protocol: &Protocol) -> miette::Result<Vec<&'static Table>> {
+        let Some(role) = &self.role else { return Ok(protocol.tables.to_vec()) };
+        let table = protocol.tables.iter().find(|table| table.name == role).ok_or_else(|| {
+            let names: Vec<_> = protocol.tables.iter().map(|table| table.name).collect();
+            miette!("protocol {} has no table '{role}': it has {}", protocol.name, names.join(", "))
+        })?;
+        Ok(vec![table])
+    }
+}
+
+#[derive(Serialize)]
+struct ShownDiagram {
+    name: &'static str,
+    svg: String,
 }
 
 #[derive(Serialize)]

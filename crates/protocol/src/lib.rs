@@ -15,6 +15,7 @@ mod capabilities;
 pub mod catalogue;
 pub mod check;
 mod common;
+pub mod diagram;
 pub mod gtsc;
 pub mod halcone;
 pub mod hmg;

@@ -152,7 +152,7 @@ fn figure_3_11_b_an_upgrade_also_waits_for_the_acknowledgements() {
 }
 
 /// The paper lets the directory grant the line to its owner again while the forward is in flight. That is unsound
-/// (see `docs/protocols.md`): here the owner is refused, serves the forward, and asks again.
+/// (see `docs/protocols/mesi.md`): here the owner is refused, serves the forward, and asks again.
 #[test]
 fn figure_3_11_c_an_owner_that_asks_again_while_a_forward_is_under_way_joins_it_first() {
     let mut play = Play::new();

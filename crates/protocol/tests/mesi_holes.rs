@@ -1,5 +1,5 @@
 //! What the checker finds if M2S-CGM's text or tables (`[giles 3.2.6]`) are taken literally, or if a cell of this
-//! project is replaced by the obvious but wrong one. `docs/protocols.md` explains each case.
+//! project is replaced by the obvious but wrong one. `docs/protocols/mesi.md` explains each case.
 
 use protocol::{
     Cell, Table,

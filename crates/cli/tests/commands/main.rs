@@ -4,6 +4,10 @@ mod cc;
 mod disasm;
 mod launch;
 mod opencl;
+#[path = "../pages/mod.rs"]
+mod pages;
+mod pages_shown;
+mod protocols;
 mod repro;
 mod run;
 mod support;

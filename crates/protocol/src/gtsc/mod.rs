@@ -7,7 +7,7 @@
 //!
 //! The text describes one GPU, whose L2 is the home ([`gtsc_home`]). For several GPUs over one memory it names one
 //! extension (`[halcone 3]`): timestamps for every line of memory. There memory is the home ([`gtsc_memory`]), and
-//! the L2s read on leases as the L1s do ([`gtsc_l2`]). `docs/protocols.md` lists what else the text leaves open.
+//! the L2s read on leases as the L1s do ([`gtsc_l2`]). `docs/protocols/gtsc.md` lists what else the text leaves open.
 
 use crate::{
     Table, orders as tables,

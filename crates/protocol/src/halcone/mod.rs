@@ -3,7 +3,7 @@
 //! No cache is told to invalidate a line. Memory grants a line on a lease of logical time, and a write gets a time
 //! after every lease granted before. A cache reads a line only until its own time has passed the end of the lease.
 //! [`halcone_l1`] and [`halcone_l2`] each have a time of their own, `cts`; memory keeps the end of the last lease of
-//! each line in a time-stamp unit ([`tsu`]). `docs/protocols.md` lists what the text leaves open or gets wrong.
+//! each line in a time-stamp unit ([`tsu`]). `docs/protocols/halcone.md` lists what the text leaves open or gets wrong.
 
 use crate::{
     Table, orders as tables,

@@ -10,7 +10,7 @@
 //! Scopes say how far an access has to reach ([`Msg::scope`](crate::Msg::scope)): a load of group scope is answered
 //! by any cache that has the line, one of device scope not by the L1, and one of system scope only by the home. A
 //! release of device scope waits for the L1's writes; one of system scope also for the L2's writes and for
-//! invalidations that homes have sent to other L2s. `docs/protocols.md` lists what the text leaves open.
+//! invalidations that homes have sent to other L2s. `docs/protocols/hmg.md` lists what the text leaves open.
 
 use crate::{
     Table, orders as tables,

@@ -3,7 +3,7 @@
 //! A core has first-level caches ([`l1`]) over a second-level cache ([`l2`]), which is one of the caches that the
 //! [`directory`] keeps track of. The paper's tables say what a request does; here they also say what every answer,
 //! forward, invalidation, eviction and refusal does in every state. Where the paper leaves that open or is wrong,
-//! `docs/protocols.md` says what was decided.
+//! `docs/protocols/mesi.md` says what was decided.
 
 use crate::{
     Table,

@@ -8,7 +8,7 @@
 //!
 //! **The rule that makes it sound on a network without order:** bytes come down only in answers to a probe (`Inval`, `Downgrade`), a probe is
 //! answered without waiting for anybody below, and a grant that comes after a probe was answered is not used but asked for again.
-//! What the paper leaves open or gets wrong is in `docs/protocols.md`.
+//! What the paper leaves open or gets wrong is in `docs/protocols/nmoesi.md`.
 
 use crate::{
     Sharers, Table, orders as tables,

@@ -19,7 +19,7 @@ fn plan(_: Options) -> Plan {
         alone: false,
         notes: vec![
             "3.2.6 has 1 KB for an L1 \"of size 256 KB\"; it is what Table 2's of 16 KB needs".to_owned(),
-            "the TSU here also keeps when a line was written, which takes as much again as memts (docs/protocols.md)"
+            "the TSU here also keeps when a line was written, which takes as much again as memts (docs/protocols/halcone.md)"
                 .to_owned(),
         ],
         rows: Box::new(|_| rows()),

@@ -238,12 +238,6 @@ pub fn levels(
         let reason = "a block lies behind one bank of the L2: it can't be longer than `interleave` there";
         return Err(file.wrong(path, Some("block"), reason));
     }
-    // A larger one would hold pages of the host's that the driver does not watch.
-    if fabric && block > mem::PAGE {
-        let reason =
-            format!("with a host outside, which takes back whole pages, it can be {} at most", Bytes(mem::PAGE));
-        return Err(file.wrong(path, Some("block"), reason));
-    }
     let room = room(file, (size.0.0, ways.count()), block, banks)?;
     Ok(Some(Levels { room, timing, peer_transfer, mask: mask.map_or(1, |mask| mask.0), synchronise, wire }))
 }

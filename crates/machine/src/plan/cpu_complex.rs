@@ -28,7 +28,7 @@ use crate::{
 use dram::{Beside, MemorySpec, RoomSpec};
 use engine::Cycles;
 use interconnect::{NetworkSpec, Topology};
-use mem::Interleave;
+use mem::{Bytes, Interleave, LINE};
 use protocol::{
     Node, Roster, Sharers, Table, mesi,
     roles::{Parameters, Role, Seat, Sees},
@@ -316,6 +316,7 @@ impl Lowering<'_> {
             wavefronts: self.machine.wavefronts(),
             coherent: cpu.join == Join::LastLevel && cpu.shared,
             memories: self.memories_of_driver(),
+            block: Bytes(LINE as u64),
             apart: false,
             host_past_caches: false,
         };

@@ -13,7 +13,7 @@ use crate::{
 };
 use cache::BankSpec;
 use engine::{Cycles, LinkSpec, PortSpec};
-use mem::{Bytes, Interleave};
+use mem::{Bytes, Interleave, LINE};
 use os::opencl::{
     Costs,
     gpu::{DeviceMemory, Memories, Synchronisation},
@@ -237,6 +237,7 @@ impl Lowering<'_> {
             wavefronts,
             coherent: false,
             memories: self.memories_of_driver(),
+            block: Bytes(u64::from(self.machine.protocol.parameters.lines) * LINE as u64),
             apart: !self.reaches_host(),
             host_past_caches: true,
         }

@@ -34,6 +34,8 @@ pub struct GpusSpec {
     /// Whether host and kernels see what the other writes while a kernel runs.
     pub coherent: bool,
     pub memories: Memories,
+    /// Where memories of GPUs hold copies: bytes of a block, of which they hold all or nothing.
+    pub block: Bytes,
     /// Whether host and devices have memories that nothing in the model joins: addresses of the devices' begin at 0 then.
     pub apart: bool,
     /// Whether the host writes past all caches of the model: caches of GPUs may hold what it has changed since.
@@ -74,6 +76,12 @@ impl Moved {
         if self.reached.insert(page) && Zone::of(page) == Zone::Host {
             self.of_host.insert(page);
         }
+    }
+
+    /// Whether kernels could reach a page of the block in which this page lies.
+    fn block_is_reached(&self, page: PhysAddr, block: u64) -> bool {
+        let first = page.0 / block * block;
+        (first..first + block).step_by(PAGE as usize).any(|page| self.reached.contains(&PhysAddr(page)))
     }
 
     /// Bytes of a page have been written by others than GPUs.
@@ -438,8 +446,8 @@ impl Gpus for ModelGpus {
         }
         let others_wrote = moved.take_changed();
         if self.0.spec.memories.copies.is_some() {
-            // Of others the memories of GPUs hold nothing.
-            touched.retain(|page| moved.reached.contains(page));
+            // Of others the memories of GPUs hold nothing. They may hold a page that no kernel could reach so far, in one block with others.
+            touched.retain(|page| moved.block_is_reached(*page, self.0.spec.block.0.max(PAGE)));
             moved.of_host.extend(&touched);
         }
         reached.iter().for_each(|page| moved.reach(*page));

@@ -11,7 +11,7 @@ use machine::{
     plan::Boundary,
     program::{Coherent, Finish, FrontEnd, FrontEndSpec, GpusSpec, Guest, ModelGpus, Software, SoftwareSpec},
 };
-use mem::{LineAddr, PhysAddr};
+use mem::{Bytes, LineAddr, PhysAddr};
 use os::{
     End, Options, Process,
     files::Stdio,
@@ -150,8 +150,14 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 
-const GPUS: GpusSpec =
-    GpusSpec { wavefronts: 64, coherent: true, memories: Memories::ONE, apart: false, host_past_caches: false };
+const GPUS: GpusSpec = GpusSpec {
+    wavefronts: 64,
+    coherent: true,
+    memories: Memories::ONE,
+    block: Bytes(64),
+    apart: false,
+    host_past_caches: false,
+};
 
 const FRONT_END: FrontEndSpec = FrontEndSpec {
     boundary: Boundary { stale_copies: false, others_wrote: Forget::Nothing, flushes: 0, keeps: false },

@@ -34,7 +34,7 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
 
     let (mut from, mut to) = (gpu.upload(&image)?, gpu.alloc_of::<u8>(image.len())?);
     for _ in 0..ITERATIONS {
-        gpu.launch("sobel", NdRange::plane(width, height, [64, 4]), args![from, to, width, height])?;
+        gpu.launch("sobel", NdRange::plane(width, height, [256, 1]), args![from, to, width, height])?;
         std::mem::swap(&mut from, &mut to);
     }
 

@@ -37,7 +37,7 @@ static void run(const Options *options)
 
     region_begin();
     for (unsigned i = 0; i < options->iterations; i++)
-        launch("sobel", plane(width, height, 64, 4), svm(images[i % 2]), svm(images[(i + 1) % 2]), u32(width), u32(height));
+        launch("sobel", plane(width, height, 256, 1), svm(images[i % 2]), svm(images[(i + 1) % 2]), u32(width), u32(height));
     uint8_t *result = images[options->iterations % 2];
     map_to_read(result);
     region_end();

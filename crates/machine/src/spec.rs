@@ -27,7 +27,7 @@ use os::opencl::{Costs, gpu::Synchronisation};
 use protocol::{
     Stamp,
     catalogue::Choice as Protocol,
-    roles::{Atomics, Parameters, Sees},
+    roles::{Atomics, Parameters, Role, Sees},
 };
 use serde::Deserialize;
 use vm::TlbSpec;
@@ -244,7 +244,10 @@ impl Machine {
         protocol.parameters.peers = gpus > 1;
         protocol.parameters.claims = fbt.is_some();
         if !protocol.has(Role::L2) {
-            let reason = format!("virtual: {} has no second-level cache for a forward-backward table; it must be physical", protocol.name);
+            let reason = format!(
+                "virtual: {} has no second-level cache for a forward-backward table; it must be physical",
+                protocol.name
+            );
             return Err(file.wrong("gpu.l2", Some("tags"), reason));
         }
         // A wire for each pair of a cache and a bank.

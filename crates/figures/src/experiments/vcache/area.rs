@@ -112,7 +112,7 @@ fn storage() -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use super::{backward_bits, filter_bits, forward_bits, kib};
+    use super::{backward_bits, filter_bits, forward_bits, half_bits, kib};
 
     #[test]
     fn fields_add_up() {

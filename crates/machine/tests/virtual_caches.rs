@@ -214,6 +214,10 @@ fn a_machine_that_can_not_have_virtual_tags_says_why() {
         (refused("apu-c-mc", &[tags, fbt, entries]), "set system.join to l3"),
         (refused("apu-nc-l3", &[tags, fbt, entries]), "system.memory to shared"),
         (refused("apu-c-l3", &[tags, fbt, entries, "system.slices=3"]), "system.slices must be a power of two"),
+        (
+            refused("apu-c-l3", &[tags, fbt, entries, "protocol=mesi_alone"]),
+            "mesi_alone has no second-level cache for a forward-backward table",
+        ),
         (refused("apu-c-l3", &[tags, fbt, entries, "gpus=2"]), "set gpu.fbt.second_level to false"),
         (refused("multi-shared-cores", &["gpus=2", tags, fbt]), "over a fabric"),
         (refused("apu-c-mc", &["protocol=wb_nc", "system.flush=kernels", tags, fbt, entries]), "set protocol to mesi"),

@@ -9,7 +9,7 @@
 use super::systems::{fences, member, memory_of, node, order, told};
 use crate::{
     Block, Controller, Kind, Line, Msg, Place, Roster, Sharers, Table, Work,
-    check::{BYTES, Coverage, Limits, Member, Network, Report, Stage, System, check},
+    check::{Coverage, Limits, Member, Network, Report, Stage, System, check},
     common, memory, protocol,
     vi_l1::{self, ViL1},
     wb_claims::{ClaimingL2, claims},

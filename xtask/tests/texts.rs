@@ -1,6 +1,6 @@
 //! What the texts of the workspace promise: sources are cited by keys that `docs/papers.md` has, links lead to files
-//! and headings, `docs/` is a book that has every page, every crate has a README, and the two pages that visitors read
-//! first stay short.
+//! and headings, tests, tasks and examples that pages name exist, `docs/` is a book that has every page, every crate
+//! has a README, and the two pages that visitors read first stay short.
 
 use std::{
     collections::BTreeSet,
@@ -160,6 +160,29 @@ fn tests_that_pages_on_protocols_name_exist() {
     for (path, text) in texts.iter().filter(|(path, _)| path.starts_with(root().join("docs/protocols"))) {
         for name in tests_named(text) {
             assert!(code.contains(&format!("fn {name}")), "{}: there is no test {name}", path.display());
+        }
+    }
+}
+
+/// The words that stand behind a text wherever it occurs.
+fn words_behind<'a>(page: &'a str, text: &'a str) -> impl Iterator<Item = &'a str> {
+    let ends = |letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter);
+    page.split(text).skip(1).filter_map(move |rest| rest.split(ends).next()).filter(|word| !word.is_empty())
+}
+
+/// Commands of `cohesim` itself are tested by `crates/cli`.
+#[test]
+fn tasks_and_examples_that_pages_name_exist() {
+    assert_eq!(words_behind("run `cargo xtask soak`.", "cargo xtask ").collect::<Vec<_>>(), ["soak"]);
+    let tasks = fs::read_to_string(root().join("xtask/src/main.rs")).expect("xtask has a main file");
+    let crates = || fs::read_dir(root().join("crates")).expect("there are crates").flatten();
+    for (path, text) in pages() {
+        for task in words_behind(&text, "cargo xtask ").filter(|task| *task != "TASK") {
+            assert!(tasks.contains(&format!("\"{task}\"")), "{}: xtask has no task {task}", path.display());
+        }
+        for example in words_behind(&text, " --example ") {
+            let file = format!("examples/{example}.rs");
+            assert!(crates().any(|entry| entry.path().join(&file).exists()), "{}: no crate has {file}", path.display());
         }
     }
 }

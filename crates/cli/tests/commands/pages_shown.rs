@@ -2,7 +2,7 @@
 
 use crate::{
     pages::{self, Shown, readers_own, words},
-    support::Folder,
+    support::{Folder, cohesim},
 };
 use std::{
     collections::BTreeSet,
@@ -182,6 +182,17 @@ fn the_answer_that_the_page_on_data_shows_is_that_of_its_command() {
         let row = format!("\n| {system} | {hits:.5} | {lines} |\n");
         assert!(page.contains(&row), "the page should say{row}");
     }
+}
+
+#[test]
+fn the_sweep_that_its_page_shows_has_as_many_runs_as_the_page_says() {
+    let page = include_str!("../../../../docs/sweeps.md");
+    let file = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let folder = Folder::new("sweeps");
+    std::fs::write(folder.file("sizes.toml"), file.expect("the page shows the file of a sweep")).unwrap();
+    let status = cohesim(&["sweep", "status", &folder.file("sizes.toml"), "--store", &folder.file("store")]).result();
+    let runs = status.split(':').next().unwrap_or_default();
+    assert!(runs.ends_with(" runs") && page.contains(&format!("sizes, {runs}.")), "{status}");
 }
 
 #[test]

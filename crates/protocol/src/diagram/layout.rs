@@ -257,7 +257,8 @@ impl Drawing {
     fn settle(&mut self) {
         let pull = self.pulls();
         for column in &self.columns {
-            // From the order's own room: what remains is to find a rising row of offsets nearest to what is wished.
+            // Each place is as far below the one above it as their heights require. Without these distances, the
+            // wanted positions only have to rise: where they do not, neighbours share their mean.
             let mut room = 0.0;
             let mut blocks: Vec<(f64, usize)> = Vec::new();
             let mut offsets = Vec::new();

@@ -34,7 +34,13 @@ struct Row {
 
 impl Machine {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
-        let machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
+        let mut machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
+        if machine.levels.is_some() {
+            // Nobody but the driver of a program takes back what their memories hold of the host's.
+            let sets = [&self.sets[..], &["protocol=wb_fetch".to_owned()]].concat();
+            machine = Description::load(&self.system, &sets).into_diagnostic()?;
+            ui.print("measured with protocol=wb_fetch, without memories as levels\n")?;
+        }
         let probes = if can_measure_fabric(&machine) {
             of_fabric(&machine)?
         } else if machine.cpu.is_some() {
@@ -54,8 +60,8 @@ impl Machine {
     }
 }
 
-/// Whether testers can measure the machine's fabric: beside a host outside, without logical time, and where engines copy. Of other machines with
-/// a fabric, a core or the first GPU is measured.
+/// Whether testers can measure the machine's fabric: beside a host outside, without logical time, and where memories are no levels.
+/// Of other machines with a fabric, a core or the GPUs are measured.
 fn can_measure_fabric(machine: &Description) -> bool {
     let until_synchronised = machine.protocol.protocol.sees == protocol::roles::Sees::UntilSynchronised;
     machine.fabric.is_some() && machine.cpu.is_none() && until_synchronised && machine.levels.is_none()

@@ -8,7 +8,7 @@ use crate::{
 };
 use engine::Monitor;
 use figures::designs::{DESIGNS, Design};
-use machine::Machine;
+use machine::{Machine, checkpoint::Checkpoints};
 use miette::{IntoDiagnostic, bail};
 use os::End;
 use report::{Comparison, Summary};
@@ -76,6 +76,7 @@ impl Compare {
                 machine,
                 Output::Kept,
                 folder(machine).as_deref(),
+                Checkpoints::default(),
                 &Monitor::default(),
                 ui,
             )?;

@@ -5,6 +5,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use engine::{Monitor, Outcome, Run, Time};
 use machine::{
     DriverFacts, Machine,
+    checkpoint::Parts,
     program::{Finish, ModelGpus},
 };
 use mem::Bytes;
@@ -105,6 +106,8 @@ pub struct Ran {
     pub files_used: Vec<(String, [u8; 32])>,
     /// The run of the machine, if there is one.
     pub run: Option<Run>,
+    /// Where the run drained.
+    pub parts: Parts,
     /// Wall time in seconds.
     pub seconds: f64,
 }
@@ -135,6 +138,19 @@ impl GuestOptions {
         }
         let path = self.program.canonicalize().into_diagnostic()?;
         Ok((files::read(&self.program)?.into(), path))
+    }
+
+    /// What tells this program, its arguments and what it is told of the computer from others.
+    pub fn identity(&self) -> miette::Result<Vec<u8>> {
+        let (image, path) = self.image()?;
+        let mut parts =
+            vec![image.into_owned(), path.into_os_string().into_vec(), self.memory.0.to_le_bytes().to_vec()];
+        parts.push(self.cpus.unwrap_or_default().to_le_bytes().to_vec());
+        parts.extend(self.env.iter().map(|variable| variable.clone().into_bytes()));
+        parts.push(Vec::new());
+        parts.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));
+        // Each part is preceded by its length, so that different lists never give the same bytes.
+        Ok(parts.iter().flat_map(|part| [&(part.len() as u64).to_le_bytes()[..], part].concat()).collect())
     }
 
     /// Runs the program to its end.
@@ -173,7 +189,7 @@ impl GuestOptions {
         let seconds = start.elapsed().as_secs_f64();
         // Functional runs have no identity, so nothing is hashed.
         let (output, files_used) = (kept.printed(), Vec::new());
-        Ok(Ran { end, totals, usage: usage.take(), output, files_used, run: None, seconds })
+        Ok(Ran { end, totals, usage: usage.take(), output, files_used, run: None, parts: Parts::default(), seconds })
     }
 
     /// Runs the program on a machine: on its cores, or on a host outside it.
@@ -194,21 +210,21 @@ impl GuestOptions {
         let (guest, facts, monitor, captured) =
             (self.clone(), DriverFacts::from(machine), monitor.clone(), kept.clone());
         let files_used = used.clone();
-        let (out, err) = (progress.around(io::stdout()), progress.around(io::stderr()));
+        let streams = progress.streams();
         let make = move |gpus: &ModelGpus| {
             let mut options = guest.options(&path, &here).expect("they were right a moment ago");
-            options.monitor = monitor;
+            options.monitor = monitor.clone();
             options.cpus = guest.cpus.or(cores).unwrap_or(options.cpus);
-            options.stdio = stdio(output, &captured, out, err);
-            options.files_used = Some(files_used);
+            options.stdio = stdio(output, &captured, streams.around(io::stdout()), streams.around(io::stderr()));
+            options.files_used = Some(files_used.clone());
             let driver = guest.opencl.driver(&options, Some((facts, gpus.for_driver())), false);
             let driver = driver.map_err(StartError::Driver)?;
             let usage = driver.usage();
             options.driver = Box::new(driver);
             Ok((Process::start(&image, options)?, usage))
         };
-        let ran = machine::run(machine, how, make);
-        let (Finish { mut end, totals, usage, threads, .. }, run) =
+        let ran = machine::run_in_parts(machine, how, make);
+        let (Finish { mut end, totals, usage, threads, .. }, run, parts) =
             ran.into_diagnostic().wrap_err_with(|| format!("can't run '{}'", self.name()))?;
         match (&run.outcome, how.until) {
             (Outcome::Finished | Outcome::Interrupted, _) => {}
@@ -221,7 +237,7 @@ impl GuestOptions {
             }
         }
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Ran { end, totals, usage, output: kept.printed(), files_used: used.list(), run: Some(run), seconds })
+        Ok(Ran { end, totals, usage, output: kept.printed(), files_used: used.list(), run: Some(run), parts, seconds })
     }
 
     fn options(&self, path: &Path, here: &Path) -> miette::Result<Options> {

@@ -4,6 +4,7 @@
 mod bench;
 mod cc;
 mod check;
+mod checkpoints;
 mod compare;
 mod disasm;
 mod files;

@@ -95,7 +95,12 @@ impl Progress {
 
     /// A stream to the terminal that the bar makes room for.
     pub fn around<W: Write>(&self, stream: W) -> Around<W> {
-        Around { bar: self.bar.clone(), stream }
+        self.streams().around(stream)
+    }
+
+    /// Makes such streams, as long as it lives.
+    pub fn streams(&self) -> Streams {
+        Streams(self.bar.clone())
     }
 
     /// Does something that writes to the terminal.
@@ -249,6 +254,16 @@ fn short(number: f64) -> String {
         n if n >= 1e6 => format!("{:.1}M", n / 1e6),
         n if n >= 1e3 => format!("{:.0}k", n / 1e3),
         n => format!("{n:.0}"),
+    }
+}
+
+/// Makes streams that write past the bar.
+#[derive(Clone)]
+pub struct Streams(ProgressBar);
+
+impl Streams {
+    pub fn around<W: Write>(&self, stream: W) -> Around<W> {
+        Around { bar: self.0.clone(), stream }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `cohesim run`: runs a whole program inside the simulator.
 
 use crate::{
+    checkpoints::CheckpointOptions,
     guest::{GuestOptions, On, Output, Ran},
     opencl::GpuReport,
     progress::{Progress, catch_interrupts},
@@ -8,6 +9,7 @@ use crate::{
     ui::Ui,
 };
 use engine::Monitor;
+use machine::checkpoint::Parts;
 use miette::{IntoDiagnostic, miette};
 use os::{End, process::Totals};
 use report::{FastForward, OutFolder, Summary};
@@ -35,6 +37,8 @@ pub struct Run {
     /// looked for and told.
     #[arg(long, conflicts_with_all = ["sets", "threads", "out", "trace", "fast_forward"])]
     functional: bool,
+    #[command(flatten)]
+    checkpoints: CheckpointOptions,
     /// Show the run in the browser while it goes on: progress, what waits for what, fill of queues; it can be paused and stopped there. The
     /// page is for this computer only; PORT 0 takes one that is free.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "7879", conflicts_with = "functional")]
@@ -65,6 +69,9 @@ struct RunReport {
     /// What ran functionally before the timed part.
     #[serde(skip_serializing_if = "Option::is_none")]
     fast_forward: Option<FastForward>,
+    /// The kernels before which the run drained, and where it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drained: Option<Parts>,
     gpu: GpuReport,
     /// What the machine did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +90,7 @@ impl Run {
             true => (self.run_without_time(output, ui)?, None),
             false => {
                 let machine = self.how.load(self.system.as_deref().unwrap_or(DEFAULT))?;
+                let checkpoints = self.checkpoints.read(&self.guest)?;
                 let out = self.how.claim()?;
                 let monitor = Monitor::default();
                 if let Some(port) = self.live {
@@ -90,7 +98,7 @@ impl Run {
                     watch(Live { title, monitor: monitor.clone(), clock: machine.clock }, port)?;
                 }
                 let folder = out.as_ref().map(OutFolder::path);
-                let ran = self.how.run(&self.guest, &machine, output, folder, &monitor, ui)?;
+                let ran = self.how.run(&self.guest, &machine, output, folder, checkpoints, &monitor, ui)?;
                 if let Some(out) = out.filter(|_| ran.1.is_some()) {
                     out.publish().into_diagnostic()?;
                 }
@@ -143,7 +151,7 @@ fn watch(live: Live, port: u16) -> miette::Result<()> {
 }
 
 fn report(program: String, ran: Ran, summary: Option<Summary>, exit_code: u8) -> RunReport {
-    let Ran { end, totals, usage, output, .. } = ran;
+    let Ran { end, totals, usage, output, parts, .. } = ran;
     let kind = match end {
         End::Exited { .. } => "exited",
         End::Killed { .. } => "killed",
@@ -167,6 +175,7 @@ fn report(program: String, ran: Ran, summary: Option<Summary>, exit_code: u8) ->
         simulated_fs: totals.time.0,
         region_fs: totals.region.map(|region| region.0),
         fast_forward: totals.forwarded.map(Into::into),
+        drained: Some(parts).filter(|parts| !parts.drained.is_empty()),
         gpu: (&usage).into(),
         summary,
         stdout: output.text,

@@ -6,7 +6,7 @@ use crate::{
     ui::Ui,
 };
 use engine::{Monitor, Sample, Time, TraceSpec};
-use machine::{Idle, Machine, Options};
+use machine::{Idle, Machine, Options, checkpoint::Checkpoints};
 use miette::{IntoDiagnostic, miette};
 use os::forward::{FastForward, Forwarded, Point, WarmUp};
 use report::{HostFacts, Input, OutFolder, Program, Subject, Summary};
@@ -82,13 +82,23 @@ impl System {
         machine: &Machine,
         output: Output,
         folder: Option<&Path>,
+        checkpoints: Checkpoints,
         monitor: &Monitor,
         ui: &Ui,
     ) -> miette::Result<(Ran, Option<Summary>)> {
         let (threads, check) = (self.threads.get(), self.check);
         let trace = self.trace.map(|events| TraceSpec { events, sample: self.trace_sample });
         let (forward, until) = (self.forward()?, guest.max_time);
-        let options = Options { threads, check, until, trace, forward, monitor: monitor.clone(), scaling: Vec::new() };
+        let options = Options {
+            threads,
+            check,
+            until,
+            trace,
+            forward,
+            checkpoints,
+            monitor: monitor.clone(),
+            scaling: Vec::new(),
+        };
         let what = format!("{} on {}", guest.name(), machine.name);
         let progress = Progress::start(&what, monitor, Some(machine.clock), ui);
         let mut ran = guest.run(On::Machine(machine, &options), output, monitor, &progress)?;
@@ -102,17 +112,22 @@ impl System {
                 guest.name()
             ));
         }
+        let missed = options.checkpoints.before.iter().filter(|(kernel, _)| !ran.parts.drained.contains(kernel));
+        for (kernel, path) in missed {
+            ui.note(&format!("'{}' was not written: the program ended before kernel {kernel}", path.display()));
+        }
         let Some(run) = &ran.run else { return Ok((ran, None)) };
         let mut program = Program::new(guest.name(), &guest.image()?.0);
         // The loader and libraries of a dynamically linked program belong to its identity.
         let files = ran.files_used.iter();
         program.inputs = files.map(|(name, sha256)| Input { name: name.clone(), sha256: (*sha256).into() }).collect();
         let arguments: Vec<String> = guest.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let host = HostFacts { seconds: ran.seconds, threads, checked: check };
+        let host = HostFacts { seconds: ran.seconds, threads, memory_bytes: HostFacts::peak_memory(), checked: check };
         // Only the region of interest counts, without the creation of inputs and the check of results.
         let total = ran.totals.region.unwrap_or(ran.totals.time);
         let (program, arguments, paged) = (&program, &arguments[..], Some(&ran.usage.paged));
-        let subject = Subject { program, arguments, machine, run, total, forwarded, paged, host };
+        let subject =
+            Subject { program, arguments, machine, run, total, forwarded, parts: Some(&ran.parts), paged, host };
         if let Some(folder) = folder {
             report::write(folder, &subject).into_diagnostic()?;
         }

@@ -7,6 +7,7 @@
 mod bounds;
 mod build;
 mod caches;
+pub mod checkpoint;
 mod core;
 pub mod cpu_complex;
 mod device;
@@ -45,7 +46,7 @@ pub use links::{LinkProbe, links};
 pub use migration::migration;
 pub use moved::{moved_by_cause, moved_by_link};
 pub use parameters::{Parameter, Remark};
-pub use run::run;
+pub use run::{run, run_in_parts};
 pub use rust_host::{RustHost, RustHostError};
 pub use session::{Broken, Ended, Launch, Options, Session, WARM_UP};
 pub use spec::Machine;

@@ -7,6 +7,7 @@
 
 use crate::{
     build::{self, Agents, Memories},
+    checkpoint::Checkpoints,
     golden::Kept,
     program::{FrontEnd, Job},
     spec::Machine,
@@ -42,6 +43,8 @@ pub struct Options {
     pub forward: Option<FastForward>,
     /// Observes and stops the run from outside.
     pub monitor: Monitor,
+    /// Where a program drains, and where it begins ([`crate::run_in_parts`]).
+    pub checkpoints: Checkpoints,
     /// Thread counts for which the run reports an upper bound of the speed-up over one thread.
     pub scaling: Vec<usize>,
 }

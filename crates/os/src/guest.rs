@@ -5,6 +5,7 @@
 //! the guest's own rights, and it may map memory into the guest.
 
 use crate::files::View;
+use crate::state::{Read, Reader, state};
 use engine::Time;
 use mem::{Bytes, Frames, PhysAddr, VirtAddr};
 use std::fmt;
@@ -17,6 +18,8 @@ pub const TRAP_CALL: u64 = 0x4353_494d;
 /// A guest thread, by the number that `gettid` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub u32);
+
+state!(tuple Tid);
 
 impl fmt::Display for Tid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,6 +152,8 @@ pub enum Guard {
     All,
 }
 
+state!(enum Guard { 0 None, 1 Writes, 2 All });
+
 /// The driver's answer to a page fault of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostFault {
@@ -216,6 +221,28 @@ pub trait Trap {
     /// Whether devices are doing work whose end is not known in advance.
     fn is_busy(&self) -> bool {
         false
+    }
+
+    /// Has the driver hold back calls from the one on that enqueues this kernel, counted from 1.
+    fn drain_before(&mut self, kernel: u64) {
+        let _ = kernel;
+    }
+
+    /// Whether the driver holds calls back and nothing is in flight.
+    fn is_drained(&self) -> bool {
+        false
+    }
+
+    /// Saves the driver's state while it is drained. Fails if a part of it can't be saved; the text says which.
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), String> {
+        let _ = to;
+        Ok(())
+    }
+
+    /// Takes over a saved state.
+    fn load(&mut self, from: &mut Reader) -> Read<()> {
+        let _ = from;
+        Ok(())
     }
 
     /// Why the driver's devices, and so the simulation, can't continue.

@@ -17,6 +17,7 @@ pub mod opencl;
 pub mod process;
 pub mod program;
 pub mod signal;
+pub mod state;
 
 pub use guest::{Answer, Fault, GuestMemory, Tid, Trap};
 pub use process::{End, Options, Process, StartError};

@@ -71,6 +71,8 @@ struct RunFile<'a> {
     total_fs: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     fast_forward: Option<crate::FastForward>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drained: Option<&'a machine::checkpoint::Parts>,
     host: crate::HostFacts,
     events: u64,
 }
@@ -86,6 +88,7 @@ impl<'a> RunFile<'a> {
             outcome: subject.run.outcome.to_string(),
             total_fs: subject.total.0,
             fast_forward: subject.forwarded.map(Into::into),
+            drained: subject.drained(),
             host: subject.host,
             events: subject.run.events,
         }

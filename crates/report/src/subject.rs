@@ -2,7 +2,7 @@
 
 use crate::figures::count;
 use engine::{Run, Time};
-use machine::{Machine, WARM_UP};
+use machine::{Machine, WARM_UP, checkpoint::Parts};
 use os::{
     forward::{Forwarded, WarmUp},
     opencl::Paged,
@@ -22,6 +22,8 @@ pub struct Subject<'a> {
     pub total: Time,
     /// What ran functionally before the timed part, if the run was fast-forwarded.
     pub forwarded: Option<Forwarded>,
+    /// Where the run drained, if it could.
+    pub parts: Option<&'a Parts>,
     /// What the driver did with pages, if there is a driver.
     pub paged: Option<&'a Paged>,
     pub host: HostFacts,
@@ -59,8 +61,20 @@ impl Program {
 pub struct HostFacts {
     pub seconds: f64,
     pub threads: usize,
+    /// The most memory that the process has had, in bytes.
+    pub memory_bytes: u64,
     /// Whether every read was checked against the golden image.
     pub checked: bool,
+}
+
+impl HostFacts {
+    /// The most memory that this process has had so far; 0 if the system does not tell.
+    pub fn peak_memory() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let peak =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        peak.map_or(0, |kibibytes: u64| kibibytes << 10)
+    }
 }
 
 /// The SHA-256 digest of some bytes.
@@ -126,11 +140,19 @@ impl Subject<'_> {
         if let Some(Forwarded { plan, .. }) = self.forwarded {
             part(format!("fast-forward {} {}", plan.to(), plan.warm_up()).as_bytes());
         }
+        if let Some(parts) = self.drained() {
+            part(format!("drained {parts}").as_bytes());
+        }
         Digest(hash.finalize().into())
     }
 }
 
 impl<'a> Subject<'a> {
+    /// Where the run drained, if it did.
+    pub(crate) fn drained(&self) -> Option<&'a Parts> {
+        self.parts.filter(|parts| !parts.drained.is_empty())
+    }
+
     /// The measured part of the run: all of it except the warm-up.
     pub(crate) fn measured(&self) -> Cow<'a, Run> {
         let warmed = self.forwarded.is_some_and(|forwarded| forwarded.plan.warm_up() != WarmUp::Cold);

@@ -4,9 +4,9 @@
 //! Elements are those of the machine's plan (`plan.json`). What each measured is found by its path, and by what statistics are
 //! called (`docs/statistics.md`): a number that an element does not measure is none, not 0.
 
-use crate::statistics::Value;
+use crate::{file, statistics::Value};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, io, path::Path};
 
 /// `plan.json`.
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ const WORK: [&str; 4] = ["busy", "system", "issue", "vector"];
 
 /// The elements of a run's machine.
 pub(crate) fn of(folder: &Path, total: &BTreeMap<String, Value>) -> io::Result<Vec<Element>> {
-    let plan: PlanFile = serde_json::from_slice(&fs::read(folder.join("plan.json"))?)?;
+    let plan: PlanFile = serde_json::from_slice(&file::read(&folder.join("plan.json"), u64::MAX)?)?;
     let about = |section: Option<usize>| section.and_then(|at| plan.sections.get(at)).cloned().unwrap_or_default();
     let element = |planned: &PlanElement| {
         let own = Own { path: &planned.path, total };

@@ -12,6 +12,7 @@
 
 mod assets;
 mod elements;
+mod file;
 mod library;
 mod live;
 mod server;

@@ -3,6 +3,7 @@
 //! A folder with `run.json` is a run, one with `findings.json` an experiment, a file `*.result` a run that `repro` keeps. They are
 //! looked for at each request; a file is read again only when its time or length has changed.
 
+use crate::file;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -122,23 +123,23 @@ impl Library {
 
 fn read(root: &Path, path: &Path, modified: SystemTime) -> What {
     let written = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let whole = file == "run.json";
-    let of = if file.ends_with(".result") { path } else { path.parent().unwrap_or(path) };
+    let own = path.file_name().unwrap_or_default().to_string_lossy();
+    let whole = own == "run.json";
+    let of = if own.ends_with(".result") { path } else { path.parent().unwrap_or(path) };
     let label = of.strip_prefix(root).ok().filter(|rest| !rest.as_os_str().is_empty());
     let name = label.unwrap_or(Path::new(of.file_name().unwrap_or_default())).display().to_string();
     let id = identifier(of);
-    let entry = match &*file {
+    let entry = match &*own {
         "run.json" => run(of),
         "findings.json" => {
-            let findings = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+            let findings = file::read(path, file::SHORT).ok().and_then(|text| serde_json::from_slice(&text).ok());
             return findings.map_or(What::Other, |findings| What::Finding(Finding { id, name, written, findings }));
         }
         _ => kept(path),
     };
     // A file that is no result, or of another version, is left out rather than the whole list.
     let Ok(entry) = entry else { return What::Other };
-    let name = if whole { name } else { format!("{}...", &name[..name.len().min(12)]) };
+    let name = if whole { name } else { format!("{}...", name.chars().take(12).collect::<String>()) };
     What::Run(Box::new(Entry { id, name, written, whole, path: of.to_owned(), ..entry }))
 }
 
@@ -194,7 +195,7 @@ struct BottleneckFile {
 }
 
 fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> io::Result<T> {
-    Ok(serde_json::from_slice(&fs::read(path)?)?)
+    Ok(serde_json::from_slice(&file::read(path, file::SHORT)?)?)
 }
 
 /// What `--out` has written.
@@ -212,12 +213,16 @@ fn run(folder: &Path) -> io::Result<Entry> {
         outcome: run.outcome,
         total_fs: run.total_fs,
         kernel_fs: summary.kernel_fs,
-        moved: summary.moved.values().sum(),
+        moved: all(&summary.moved),
         events: run.events,
         host_seconds: run.host.seconds,
         bottleneck: summary.bottlenecks.into_iter().next().map_or(String::new(), |first| first.what),
         ..nothing()
     })
+}
+
+fn all(moved: &BTreeMap<String, u64>) -> u64 {
+    moved.values().fold(0, |sum, bytes| sum.saturating_add(*bytes))
 }
 
 fn nothing() -> Entry {
@@ -267,7 +272,7 @@ struct MeasuredFile {
 
 /// The JSON of a kept result.
 pub(crate) fn kept_json(path: &Path) -> io::Result<Vec<u8>> {
-    let file = fs::read(path)?;
+    let file = file::read(path, file::SHORT)?;
     let end = file.iter().position(|byte| *byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
     Ok(file[end + 1..].to_vec())
 }
@@ -281,9 +286,99 @@ fn kept(path: &Path) -> io::Result<Entry> {
         changes: job.changes.join(" "),
         total_fs: measured.region_fs,
         kernel_fs: measured.kernels_fs,
-        moved: measured.moved.values().sum(),
+        moved: all(&measured.moved),
         events: measured.events,
         host_seconds: measured.host_seconds,
         ..nothing()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::{ffi::OsStrExt, fs::symlink};
+
+    /// A folder for one test, which goes away with it.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("cohesim-library-{name}-{}", std::process::id()));
+            _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn put(&self, folder: impl AsRef<Path>, file: &str, text: &str) {
+            let folder = self.0.join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(file), text).unwrap();
+        }
+
+        fn names(&self) -> Vec<String> {
+            let mut library = Library::new(vec![self.0.clone()]);
+            library.refresh();
+            library.runs().map(|run| run.name.clone()).collect()
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const RUN: &str = r#"{"program": {"name": "fir"}, "arguments": [], "system": "a", "outcome": "finished", "total_fs": 1,
+                          "host": {"seconds": 1.0}, "events": 1}"#;
+    const KEPT: &str = "hash\n{\"job\": {\"machine\": \"a\", \"changes\": [], \"program\": \"fir\", \"arguments\": []}, \
+                        \"measured\": {\"region_fs\": 1, \"kernels_fs\": 1, \"events\": 1, \"moved\": {}, \"host_seconds\": 1.0}}";
+
+    #[test]
+    fn an_empty_folder_or_none_has_no_runs() {
+        let place = Place::new("empty");
+        assert!(place.names().is_empty());
+        fs::remove_dir_all(&place.0).unwrap();
+        assert!(place.names().is_empty());
+    }
+
+    #[test]
+    fn files_that_are_damaged_are_left_out_and_the_others_are_shown() {
+        let place = Place::new("damaged");
+        place.put("good", "run.json", RUN);
+        for (number, text) in ["", "{", "[]", "null", "\u{0}", &RUN[..90], &"[".repeat(100_000)].into_iter().enumerate()
+        {
+            place.put(format!("bad{number}"), "run.json", text);
+            place.put(format!("bad{number}"), "findings.json", text);
+            place.put(".", &format!("bad{number}.result"), text);
+        }
+        place.put("summary", "run.json", RUN);
+        place.put("summary", "summary.json", r#"{"moved": {"a": 18446744073709551615, "b": 1}}"#);
+        place.put("summary", "task.json", "{");
+        assert_eq!(place.names(), ["good", "summary"]);
+    }
+
+    #[test]
+    fn names_with_odd_characters_are_shown() {
+        let place = Place::new("odd");
+        place.put("<b>&\"'", "run.json", RUN);
+        place.put(std::ffi::OsStr::from_bytes(b"\xff\xfe"), "run.json", RUN);
+        place.put("line\nbreak", "run.json", RUN);
+        // The twelfth byte is inside of a character.
+        place.put(".", "a\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}.result", KEPT);
+        assert_eq!(place.names().len(), 4, "{:?}", place.names());
+    }
+
+    #[test]
+    fn links_and_pipes_are_not_read() {
+        let (place, outside) = (Place::new("links"), Place::new("outside"));
+        outside.put("run", "run.json", RUN);
+        symlink(outside.0.join("run"), place.0.join("folder")).unwrap();
+        fs::create_dir(place.0.join("file")).unwrap();
+        symlink(outside.0.join("run/run.json"), place.0.join("file/run.json")).unwrap();
+        assert!(place.names().is_empty());
+        let linked = place.0.join("file/run.json");
+        assert!(file::read(&linked, file::SHORT).is_err(), "what the run's page asks for is not read either");
+        assert!(file::read(Path::new("/dev/zero"), file::SHORT).is_err());
+        assert!(file::read(&outside.0.join("run/run.json"), 10).is_err());
+    }
 }

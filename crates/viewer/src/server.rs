@@ -4,7 +4,7 @@
 //! (`Origin`): other pages that the browser has open, and names that lead to the loopback address, learn nothing.
 
 use crate::{
-    assets, elements,
+    assets, elements, file,
     library::{Entry, Library, kept_json},
     statistics::{self, Statistics},
     timeline, wires,
@@ -21,7 +21,7 @@ use axum::{
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
-    fs, io,
+    io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -124,7 +124,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/runs/{id}/wires", one(freight))
         .route("/api/experiments", get(experiments))
         .route("/api/experiments/{name}/{size}", get(recall))
-        .route("/files/{id}/{name}", get(file))
+        .route("/files/{id}/{name}", get(result_file))
         .route("/", get(|| asset(Path(String::new()))))
         .route("/{name}", get(asset))
         .with_state(shared)
@@ -239,9 +239,12 @@ fn run(entry: &Entry) -> io::Result<Value> {
     if !entry.whole {
         return Ok(json!({ "entry": entry, "files": [] }));
     }
-    let read = |name: &str| -> io::Result<Value> { Ok(serde_json::from_slice(&fs::read(entry.path.join(name))?)?) };
+    let read = |name: &str| -> io::Result<Value> {
+        Ok(serde_json::from_slice(&file::read(&entry.path.join(name), file::SHORT)?)?)
+    };
     let files: Vec<&str> = FILES.iter().map(|(name, _)| *name).filter(|name| entry.path.join(name).is_file()).collect();
-    let machine = fs::read_to_string(entry.path.join("machine.toml")).unwrap_or_default();
+    let machine = file::read(&entry.path.join("machine.toml"), file::SHORT).unwrap_or_default();
+    let machine = String::from_utf8_lossy(&machine);
     let (run, summary) = (read("run.json")?, read("summary.json")?);
     Ok(json!({ "entry": entry, "run": run, "summary": summary, "machine": machine, "files": files }))
 }
@@ -261,7 +264,7 @@ fn all_elements(entry: &Entry) -> io::Result<Value> {
 
 fn time_line(entry: &Entry) -> io::Result<Value> {
     let statistics = Statistics::read(&entry.path)?;
-    let summary: Value = serde_json::from_slice(&fs::read(entry.path.join("summary.json"))?)?;
+    let summary: Value = serde_json::from_slice(&file::read(&entry.path.join("summary.json"), file::SHORT)?)?;
     let clock = summary["clock_hz"].as_f64().filter(|hertz| *hertz > 0.0).unwrap_or(1e9);
     Ok(serde_json::to_value(timeline::of(&entry.path, &statistics, clock))?)
 }
@@ -291,12 +294,12 @@ async fn recall(State(shared): State<Arc<Shared>>, Path((name, size)): Path<(Str
 }
 
 /// A file of a run, as it is. Scripts in a report have no access to this server.
-async fn file(State(shared): State<Arc<Shared>>, Path((id, name)): Path<(String, String)>) -> Response {
+async fn result_file(State(shared): State<Arc<Shared>>, Path((id, name)): Path<(String, String)>) -> Response {
     aside(move || {
         let entry = shared.entry(&id)?;
         let missing = || (StatusCode::NOT_FOUND, format!("This run has no file '{name}'."));
         let (name, kind) = FILES.iter().find(|(known, _)| *known == name).ok_or_else(missing)?;
-        let content = fs::read(entry.path.join(name)).map_err(|_| missing())?;
+        let content = file::read(&entry.path.join(name), u64::MAX).map_err(|_| missing())?;
         let mut response = bytes(kind, content);
         let alone = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(alone));

@@ -1,9 +1,10 @@
 //! `stats.json` of a run: statistics by region, and what they come to over all of it.
 
+use crate::file;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    fs, io,
+    io,
     path::Path,
 };
 
@@ -37,7 +38,7 @@ pub(crate) type Line = (String, &'static str, f64, String);
 
 impl Statistics {
     pub(crate) fn read(folder: &Path) -> io::Result<Self> {
-        Ok(serde_json::from_slice(&fs::read(folder.join("stats.json"))?)?)
+        Ok(serde_json::from_slice(&file::read(&folder.join("stats.json"), u64::MAX)?)?)
     }
 
     /// Over all regions. Of a series, the sum is a count.
@@ -50,7 +51,7 @@ impl Statistics {
         for region in &self.regions {
             for (path, value) in &region.statistics {
                 if matches!(value, Value::Level { .. }) {
-                    *seen.entry(path).or_default() += region.end - region.start;
+                    *seen.entry(path).or_default() += region.end.saturating_sub(region.start);
                 }
                 match total.entry(path.clone()) {
                     Entry::Vacant(free) => _ = free.insert(value.summed()),
@@ -58,7 +59,7 @@ impl Statistics {
                 }
             }
         }
-        let whole: u64 = self.regions.iter().map(|region| region.end - region.start).sum();
+        let whole: u64 = self.regions.iter().map(|region| region.end.saturating_sub(region.start)).sum();
         for (path, there) in seen.into_iter().filter(|(_, there)| *there > 0) {
             if let Some(Value::Level { cycles, .. }) = total.get_mut(path) {
                 *cycles = (u128::from(*cycles) * u128::from(whole) / u128::from(there)) as u64;

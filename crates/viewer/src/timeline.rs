@@ -1,9 +1,12 @@
 //! What happened when: regions of a run, what GPUs and copies spent each of them on, curves of the whole machine, and spans of a
 //! trace where one was taken.
 
-use crate::statistics::{Region, Span, Statistics, Value, pattern};
+use crate::{
+    file,
+    statistics::{Region, Span, Statistics, Value, pattern},
+};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 /// Points of a curve.
 const COLUMNS: usize = 240;
@@ -183,11 +186,7 @@ struct TraceEntry {
 }
 
 fn spans(folder: &Path) -> Vec<TraceSpan> {
-    let path = folder.join("trace.json");
-    if fs::metadata(&path).map_or(true, |meta| meta.len() > LARGEST_TRACE) {
-        return Vec::new();
-    }
-    let Ok(text) = fs::read(path) else { return Vec::new() };
+    let Ok(text) = file::read(&folder.join("trace.json"), LARGEST_TRACE) else { return Vec::new() };
     let Ok(trace) = serde_json::from_slice::<TraceFile>(&text) else { return Vec::new() };
     let named = trace.events.iter().filter(|event| event.name == "thread_name");
     let names: BTreeMap<(u64, u64), &str> =

@@ -68,9 +68,23 @@ impl Timed {
         let ended = (0..repeat).try_for_each(|_| gpu.launch_on(&mut staged, dispatch).map(|_| ()));
         let run = &staged.finish();
         drop(progress);
-        let host = HostFacts { seconds: start.elapsed().as_secs_f64(), threads, checked: self.check };
-        let subject =
-            Subject { program, arguments, machine: &machine, run, total: run.end, forwarded: None, paged: None, host };
+        let host = HostFacts {
+            seconds: start.elapsed().as_secs_f64(),
+            threads,
+            memory_bytes: HostFacts::peak_memory(),
+            checked: self.check,
+        };
+        let subject = Subject {
+            program,
+            arguments,
+            machine: &machine,
+            run,
+            total: run.end,
+            forwarded: None,
+            parts: None,
+            paged: None,
+            host,
+        };
         if let Some(out) = out {
             report::write(out.path(), &subject).into_diagnostic()?;
             out.publish().into_diagnostic()?;

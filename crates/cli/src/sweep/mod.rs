@@ -1,6 +1,7 @@
 //! `cohesim sweep`: many runs from one file, stored under the inputs that determine them.
 
 mod collect;
+mod estimate;
 mod file;
 mod slurm;
 mod store;
@@ -51,7 +52,8 @@ struct How {
     /// How many runs go on at a time here [default: as many as there are processors].
     #[arg(long, value_name = "N", conflicts_with = "slurm")]
     jobs: Option<NonZero<usize>>,
-    /// Submit the runs to Slurm, as a job array, and return.
+    /// Submit the runs to Slurm, as a job array, and return. What the file does not say of time and memory is estimated from earlier
+    /// runs of the same programs and arguments, if the store has some.
     #[arg(long)]
     slurm: bool,
 }
@@ -185,9 +187,35 @@ impl Loaded {
             ui.print("nothing is left to do\n")?;
             return ui.report(&self.count());
         }
-        let job = slurm::submit(&self.store, &self.id, &numbers, &self.file.slurm)?;
-        ui.print(&format!("job {job} has {} runs; `sweep status` says how far it is\n", numbers.len()))?;
-        ui.report(&serde_json::json!({ "job": job, "runs": numbers.len() }))
+        let (how, told) = self.resources(&numbers);
+        let job = slurm::submit(&self.store, &self.id, &numbers, &how)?;
+        ui.print(&format!("job {job} has {} runs{told}; `sweep status` says how far it is\n", numbers.len()))?;
+        let (time, memory) = (&how.time, &how.memory);
+        ui.report(&serde_json::json!({ "job": job, "runs": numbers.len(), "time": time, "memory": memory }))
+    }
+
+    /// What each task asks for: what the file says, and else what earlier runs took. The text tells what was estimated.
+    fn resources(&self, numbers: &[usize]) -> (file::Slurm, String) {
+        let mut how = self.file.slurm.clone();
+        if how.time.is_some() && how.memory.is_some() {
+            return (how, String::new());
+        }
+        let tasks = numbers.iter().map(|number| &self.tasks[*number].1);
+        let Some((cost, from)) = estimate::of(tasks, &estimate::earlier(&self.store)) else {
+            return (how, "; time and memory are the partition's, for not all of them have run before".to_owned());
+        };
+        let mut estimated = Vec::new();
+        if how.time.is_none() {
+            estimated.push(format!("time {}", how.time.insert(estimate::time(cost.time))));
+        }
+        if how.memory.is_none() && cost.memory > 0 {
+            estimated.push(format!("memory {}", how.memory.insert(estimate::memory(cost.memory))));
+        }
+        let told = match estimated.is_empty() {
+            true => String::new(),
+            false => format!("; {} estimated from {from} earlier runs", estimated.join(" and ")),
+        };
+        (how, told)
     }
 
     fn count(&self) -> Count {

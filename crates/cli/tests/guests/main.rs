@@ -1,5 +1,6 @@
 //! Whole programs inside cohesim: the built-in workloads, and ordinary user programs.
 
+mod checkpoints;
 mod cpu_programs;
 mod dynamic;
 mod halcone;

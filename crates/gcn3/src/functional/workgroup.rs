@@ -67,7 +67,7 @@ impl Workgroup {
     pub fn start(&mut self, waves: usize, vgprs: usize, lds: u32, races: bool) {
         self.waves.truncate(waves);
         self.waves.iter_mut().for_each(|wave| wave.reset(vgprs));
-        self.waves.resize_with(waves, Wavefront::new);
+        self.waves.resize_with(waves, || Wavefront::with_vgprs(vgprs));
         self.states.clear();
         self.states.resize(waves, State::Ready);
         self.held.clear();

@@ -65,12 +65,13 @@ impl Memories {
 }
 
 /// Copies the contents of a process's memory into the channels, and reports them to the golden image. `place` maps an
-/// address of the process to one of the machine, if the machine has it.
+/// address of the process to one of the machine, if the machine has it. `landed`: the image keeps apart what memory has received.
 pub fn put(
     process: &mut os::Process,
     stores: &[Store],
     channels: &Interleave<usize>,
     loader: Option<Reporter>,
+    landed: bool,
     place: impl Fn(PhysAddr) -> Option<PhysAddr>,
 ) {
     let shares: Vec<Share> = channels.shares().into_iter().map(|(_, share)| share).collect();
@@ -81,7 +82,11 @@ pub fn put(
         stores[channel].lock().write(shares[channel].inside(at), bytes);
         let Some(loader) = &loader else { continue };
         for (number, line) in bytes.as_chunks::<LINE>().0.iter().enumerate().filter(|(_, line)| **line != [0; LINE]) {
-            loader.tell(LineAddr(at.0 + (number * LINE) as u64), Seen::Wrote(Block::full(*line)));
+            let (at, line) = (LineAddr(at.0 + (number * LINE) as u64), Block::full(*line));
+            loader.tell(at, Seen::Wrote(line));
+            if landed {
+                loader.tell(at, Seen::Landed(line));
+            }
         }
     }
 }

@@ -35,14 +35,14 @@ impl Builder<'_> {
             claims.serve(&inside, scope);
         }
         inside.launch_by(front_end);
-        let finish = Arc::clone(&start.finish);
+        let (finish, drained) = (Arc::clone(&start.finish), Arc::clone(&start.drained));
         let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
         if let Some(forward) = &forward {
             process.fast_forward(forward);
         }
         let audit = loader.clone().filter(|_| !gpus.apart).map(HostAudit::new);
-        put(&mut process, self.stores, &self.plan.channels, loader, |at| gpus.of_devices(at));
-        let process = OutsideProcess::new(process, usage, inside.clone(), finish);
+        put(&mut process, self.stores, &self.plan.channels, loader, true, |at| gpus.of_devices(at));
+        let process = OutsideProcess::new(process, usage, inside.clone(), finish, drained);
         self.host_bytes.is_of(&process);
         let host = Outside::new(process.clone(), inside.clone(), scope.eventcount("bell"), audit);
         scope.spawn(PROGRAM, |cx| host.run(cx));

@@ -48,7 +48,7 @@ impl Builder<'_> {
         let spec = SoftwareSpec { cores, threads, system, slice };
         let bells: Vec<EventCount> = (0..cores).map(|core| scope.scope(("core", core)).eventcount("bell")).collect();
         let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), finish);
-        software.with_process(|process| put(process, self.stores, &self.plan.channels, loader, Some));
+        software.with_process(|process| put(process, self.stores, &self.plan.channels, loader, false, Some));
         software.attach(&inside, usage);
         if let Some(view) = &self.view {
             software.set_look(view.look());

@@ -33,7 +33,7 @@ pub use host_dma::{DmaPort, FromChannel, HostDma, HostDmaSpec, ToChannel};
 pub use host_port::HostPort;
 pub(crate) use model_gpus::space_of;
 pub use model_gpus::{GpusSpec, ModelGpus};
-pub use outside::{HostAudit, HostMemory, Outside, OutsideProcess};
+pub use outside::{Drained, HostAudit, HostMemory, Outside, OutsideProcess};
 pub use page_recall::{CacheRecall, TlbRecall};
 pub use schedule::Schedule;
 pub use software::{Finish, KnownSoftware, Software, SoftwareSpec, Translations};

@@ -7,7 +7,7 @@
 use super::{FrontEnd, Job, dma, page_recall::Recall};
 use engine::{EventCount, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
-use gpu::{AddressMap, Kernel};
+use gpu::{AddressMap, Kernel, Recalled};
 use mem::{Asid, Bytes, PAGE, PhysAddr, VirtAddr, ZONE, Zone};
 use os::{
     forward::Forward,
@@ -63,7 +63,7 @@ pub(super) struct TakeBack {
 /// Pages that kernels so far could reach, of which caches may hold something.
 #[derive(Default)]
 struct Moved {
-    /// Looked up, never walked.
+    /// Looked up; walked only in the order of addresses.
     reached: FxHashSet<PhysAddr>,
     /// Those of them that are the host's.
     of_host: BTreeSet<PhysAddr>,
@@ -396,6 +396,24 @@ impl ModelGpus {
     fn call(&self) {
         self.0.attention.set(true);
         self.0.bells.borrow().iter().for_each(EventCount::advance);
+    }
+
+    /// Whether addresses of the GPUs' memories begin at 0.
+    pub(super) fn are_apart(&self) -> bool {
+        self.0.spec.apart
+    }
+
+    /// Has the caches of all GPUs write back what they hold, where they keep it when no kernel runs: caches of several GPUs do.
+    pub(super) async fn drain(&self) {
+        let front_end = self.0.front_end.borrow().clone();
+        let Some(front_end) = front_end.filter(|front_end| front_end.gpus() > 1) else { return };
+        let mut frames: Vec<PhysAddr> = self.0.moved.borrow().reached.iter().copied().collect();
+        frames.sort_unstable();
+        for caches in [Recalled::FirstLevel, Recalled::Shared] {
+            for recall in front_end.recall(caches, &frames) {
+                recall.wait().await;
+            }
+        }
     }
 
     /// For how long kernels have run, one or several at a time.

@@ -8,7 +8,7 @@ use super::{Finish, ModelGpus};
 use dram::HostBytes;
 use engine::{Context, EventCount, Time};
 use interconnect::Reporter;
-use mem::{Block, LINE, LineAddr, PAGE, PhysAddr, Seen};
+use mem::{Block, Frames, LINE, LineAddr, PAGE, PhysAddr, Seen};
 use os::{
     Process, Tid,
     opencl::{Usage, gpu::Gpus},
@@ -33,6 +33,18 @@ struct State {
     usage: Rc<RefCell<Usage>>,
     gpus: ModelGpus,
     finish: Arc<Mutex<Option<Finish>>>,
+    drained: Arc<Mutex<Option<Drained>>>,
+}
+
+/// A run that has ended where it drains.
+pub struct Drained {
+    /// The state of the process; fails if it can't be saved.
+    pub state: Result<Vec<u8>, String>,
+    /// The memory of the process. Of GPUs' memories it may hold old bytes.
+    pub frames: Frames,
+    pub kernel_time: Time,
+    /// Whether addresses of GPUs' memories begin at 0.
+    pub apart: bool,
 }
 
 impl State {
@@ -57,8 +69,19 @@ impl OutsideProcess {
         usage: Rc<RefCell<Usage>>,
         gpus: ModelGpus,
         finish: Arc<Mutex<Option<Finish>>>,
+        drained: Arc<Mutex<Option<Drained>>>,
     ) -> Self {
-        Self(Rc::new(RefCell::new(State { process, usage, gpus, finish })))
+        Self(Rc::new(RefCell::new(State { process, usage, gpus, finish, drained })))
+    }
+
+    /// Hands the drained process over to the next part of the run.
+    fn hand_over(&self) {
+        let mut state = self.0.borrow_mut();
+        let (kernel_time, apart) = (state.gpus.kernel_time(), state.gpus.are_apart());
+        let saved = state.process.save();
+        let frames = std::mem::take(state.process.space.frames_mut());
+        let mut drained = state.drained.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *drained = Some(Drained { state: saved, frames, kernel_time, apart });
     }
 
     /// Calls `look` with the process.
@@ -163,6 +186,10 @@ impl Outside {
     pub async fn run(mut self, cx: Context) {
         let begun = self.process.with(|process| process.now());
         loop {
+            if self.process.with(|process| process.is_drained()) {
+                self.gpus.drain().await;
+                return self.process.hand_over();
+            }
             let seen = self.bell.count();
             let (now, attention) = (begun + cx.time(), self.gpus.take_attention());
             let taken = self.gpus.take_taken();

@@ -3,7 +3,6 @@
 use super::{DONE, Outcome, only, value};
 use crate::{errno::Errno, guest::GuestMemory, process::Process, program::STACK_SIZE};
 use mem::VirtAddr;
-use rand_pcg::rand_core::RngCore;
 
 pub const UID: u64 = 1000;
 pub const GID: u64 = 1000;

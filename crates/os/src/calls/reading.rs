@@ -10,7 +10,6 @@ use crate::{
 };
 use engine::Time;
 use mem::VirtAddr;
-use rand_pcg::rand_core::RngCore;
 use x86::Access;
 
 /// The maximum number of bytes of one call, as in Linux.

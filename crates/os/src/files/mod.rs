@@ -5,6 +5,7 @@
 //! one component at a time, relative to folders that are held open, and symbolic links are followed inside the
 //! namespace only.
 
+mod checkpoint;
 mod description;
 mod directory;
 mod emulated;

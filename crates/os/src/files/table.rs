@@ -44,7 +44,7 @@ pub struct Files {
     pub program: (Vec<u8>, Rc<[u8]>),
     /// Set when something has happened on a pipe.
     pub stirred: Rc<Cell<bool>>,
-    table: Vec<Option<Descriptor>>,
+    pub(super) table: Vec<Option<Descriptor>>,
     /// The maximum size of a file.
     pub longest_file: u64,
     /// The number of bytes that may still be written to the host's disk.

@@ -4,11 +4,14 @@ use super::{
     PAGE,
     gaps::{Gap, Gaps},
 };
+use crate::state::{Read, Reader, State, Unreadable, state};
 use std::{collections::BTreeMap, fmt, io, ops::Bound, rc::Rc};
 
 /// The access rights of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights(u8);
+
+state!(tuple Rights);
 
 impl Rights {
     pub const NONE: Rights = Rights(0);
@@ -91,6 +94,25 @@ pub struct Area {
     pub huge: bool,
 }
 
+/// The names of areas of zeros.
+const NAMES: [&str; 4] = ["", "program", "[heap]", "[stack]"];
+
+impl State for Area {
+    /// Areas of files can't be saved ([`Areas::file`]).
+    fn save(&self, to: &mut Vec<u8>) {
+        let Self { end, rights, backing, shared, huge } = self;
+        let Backing::Zeros(name) = backing else { unreachable!("processes that map files are refused") };
+        ((*end, *rights), (*shared, *huge)).save(to);
+        NAMES.iter().position(|other| other == name).expect("every name is listed").save(to);
+    }
+
+    fn load(from: &mut Reader) -> Read<Self> {
+        let ((end, rights), (shared, huge)) = State::load(from)?;
+        let name = NAMES.get(usize::load(from)?).ok_or_else(|| Unreadable::new("an area without a name"))?;
+        Ok(Self { end, rights, backing: Backing::Zeros(name), shared, huge })
+    }
+}
+
 /// All areas of a process; they don't overlap.
 #[derive(Default)]
 pub struct Areas {
@@ -114,6 +136,30 @@ impl Areas {
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Area)> {
         self.areas.iter().map(|(start, area)| (*start, area))
+    }
+
+    /// The path of a file that is mapped.
+    pub fn file(&self) -> Option<&str> {
+        self.areas.values().find_map(|area| match &area.backing {
+            Backing::File { file, .. } => Some(file.path()),
+            Backing::Zeros(_) => None,
+        })
+    }
+
+    pub fn save(&self, to: &mut Vec<u8>) {
+        self.areas.save(to);
+    }
+
+    pub fn load(from: &mut Reader) -> Read<Self> {
+        let mut loaded = Self::default();
+        for (start, area) in BTreeMap::<u64, Area>::load(from)? {
+            if start >= area.end || !start.is_multiple_of(PAGE) || !loaded.free(start, area.end) {
+                return Err(Unreadable::new("areas that overlap"));
+            }
+            loaded.gaps.occupy(start, area.end);
+            loaded.areas.insert(start, area);
+        }
+        Ok(loaded)
     }
 
     /// The number of areas.

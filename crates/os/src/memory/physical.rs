@@ -4,6 +4,7 @@
 //! every run. Pages of 2 MiB are naturally aligned; only the touched parts of them take up memory on the host.
 
 use super::window::Window;
+use crate::state::{Read, Reader, State, Unreadable};
 use mem::{Bytes, FRAME, Frames, PAGE, PhysAddr};
 
 /// The size of a huge page.
@@ -129,6 +130,32 @@ impl Physical {
             Some(window) => window.store_physical(address, bytes),
             None => self.frames.write(address, bytes),
         }
+    }
+
+    /// Saves which pages are allocated; the contents of the frames are saved apart.
+    pub fn save(&self, to: &mut Vec<u8>) {
+        let Self { frames: _, window: _, next, free, free_huge, used, limit } = self;
+        (*limit).save(to);
+        (*next, *used).save(to);
+        free.save(to);
+        free_huge.save(to);
+    }
+
+    /// Takes over these frames, and which pages of them are allocated.
+    pub fn load(&mut self, from: &mut Reader, frames: Frames) -> Read<()> {
+        let limit = u64::load(from)?;
+        if limit != self.limit {
+            let own = Bytes(self.limit);
+            return Err(Unreadable(format!(
+                "the program had memory of {}, not of {own}: give it that much",
+                Bytes(limit)
+            )));
+        }
+        (self.next, self.used) = State::load(from)?;
+        self.free = State::load(from)?;
+        self.free_huge = State::load(from)?;
+        self.frames = frames;
+        Ok(())
     }
 
     pub fn read_u64(&self, address: PhysAddr) -> u64 {

@@ -7,7 +7,10 @@ use super::{
     table::{self, Entry, Leaf},
     tlb::Tlb,
 };
-use crate::guest::Guard;
+use crate::{
+    guest::Guard,
+    state::{Read, Reader, State},
+};
 use mem::{Bytes, FRAME, FrameId, Frames, PhysAddr, VirtAddr};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -293,6 +296,31 @@ impl AddressSpace {
     /// Records that code was fetched from a page.
     pub(super) fn note_code(&mut self, page: u64) {
         self.code_pages.insert(page);
+    }
+
+    /// Saves everything but the contents of the frames.
+    pub(crate) fn save_state(&self, to: &mut Vec<u8>) {
+        let Self { physical, root, areas, zeros, code_version, exhausted, guards, faults, hard_faults, .. } = self;
+        physical.save(to);
+        (*root, *zeros).save(to);
+        areas.save(to);
+        (*code_version, *exhausted).save(to);
+        guards.save(to);
+        (*faults, *hard_faults).save(to);
+    }
+
+    /// Takes over what was saved, with these frames.
+    pub(crate) fn load_state(&mut self, from: &mut Reader, frames: Frames) -> Read<()> {
+        self.physical.load(from, frames)?;
+        (self.root, self.zeros) = State::load(from)?;
+        self.areas = Areas::load(from)?;
+        (self.code_version, self.exhausted) = State::load(from)?;
+        self.guards = State::load(from)?;
+        (self.faults, self.hard_faults) = State::load(from)?;
+        self.tlb = Tlb::new(self.physical.frames.frame(self.zeros));
+        self.code_pages = FxHashSet::default();
+        self.guarded = None;
+        Ok(())
     }
 
     /// Whether code was fetched from a page, so that a write must change the code version.

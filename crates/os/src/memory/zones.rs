@@ -1,6 +1,7 @@
 //! Allocators for the memories that devices have besides the host's.
 
 use super::PAGE;
+use crate::state::state;
 use mem::{Bytes, PhysAddr, Zone};
 use std::collections::BTreeSet;
 
@@ -15,6 +16,8 @@ pub struct ZoneFrames {
     free: BTreeSet<u64>,
     used: u64,
 }
+
+state!(struct ZoneFrames { base, size, next, free, used });
 
 impl ZoneFrames {
     pub fn new(zone: Zone, size: Bytes) -> Self {

@@ -3,6 +3,7 @@
 //! The program's side is `sdk/abi.h` and `sdk/functions.h`. Nothing in a record is trusted: the program can write
 //! anything there, at any time.
 
+use crate::state::state;
 use mem::{Bytes, VirtAddr};
 
 use crate::guest::{Fault, GuestMemory};
@@ -75,6 +76,8 @@ pub struct Rect {
     pub from_pitch: [u64; 2],
 }
 
+state!(struct Rect { to, from, size, to_pitch, from_pitch });
+
 impl Rect {
     /// A contiguous copy.
     pub fn line(to: VirtAddr, from: VirtAddr, bytes: u64) -> Self {
@@ -136,6 +139,8 @@ pub enum Action {
     /// Start a thread that serves the driver, so that callbacks run while the program's other threads are busy.
     Serve,
 }
+
+state!(enum Action { 0 Copy(rect), 1 Flush { address, size }, 2 Call { function, arguments }, 3 Print { address, size }, 4 Serve });
 
 impl Action {
     fn words(&self) -> (u64, Vec<u64>) {

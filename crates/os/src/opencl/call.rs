@@ -1,5 +1,6 @@
 //! One call of an OpenCL function: its arguments and its guest.
 
+use crate::state::state;
 use engine::Time;
 use mem::{Bytes, VirtAddr};
 
@@ -34,6 +35,8 @@ pub struct Outcome {
     /// The status to return if one of these events failed.
     pub failed: Option<Code>,
 }
+
+state!(struct Outcome { word, status, actions, until, failed });
 
 impl Outcome {
     pub fn word(word: u64) -> Self {

@@ -10,6 +10,7 @@
 //! ([`Costs::copy_engine`](super::Costs)), else also by a thread of the program. Such copies see the caches and take
 //! the time of their instructions, like all other accesses of the program.
 
+use crate::state::state;
 use std::collections::{BTreeMap, VecDeque};
 
 use engine::Time;
@@ -84,6 +85,8 @@ pub struct Work {
     /// An event that must not be freed before the action is done.
     pub held: Option<u64>,
 }
+
+state!(struct Work { action, event, held });
 
 /// A command to be enqueued.
 #[derive(Debug, Default)]

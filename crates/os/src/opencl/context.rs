@@ -1,5 +1,6 @@
 //! Contexts.
 
+use crate::state::state;
 use mem::VirtAddr;
 
 use super::{
@@ -21,6 +22,8 @@ pub struct Context {
     /// Destructor callbacks, called in reverse order.
     destructors: Vec<(VirtAddr, u64)>,
 }
+
+state!(struct Context { devices, properties, destructors });
 
 impl Driver {
     pub(super) fn create_context(&mut self, call: &mut Call) -> Cl<Outcome> {

@@ -6,6 +6,7 @@
 
 use super::gpu::{DeviceMemory, Memories, Page};
 use crate::memory::ZoneFrames;
+use crate::state::{Read, Reader, State, Unreadable};
 use mem::{Bytes, PAGE, PhysAddr, VirtAddr, Zone};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -96,6 +97,27 @@ impl DeviceTables {
             _ => Vec::new(),
         };
         Self { memories, gpus, zones, common: 0, tables: vec![BTreeMap::new(); gpus], homes: BTreeMap::new() }
+    }
+
+    pub fn save(&self, to: &mut Vec<u8>) {
+        let Self { memories: _, gpus: _, zones, common, tables, homes } = self;
+        zones.save(to);
+        common.save(to);
+        tables.save(to);
+        homes.save(to);
+    }
+
+    /// Takes over saved tables, of memories like these.
+    pub fn load(&mut self, from: &mut Reader) -> Read<()> {
+        let zones: Vec<ZoneFrames> = State::load(from)?;
+        self.common = State::load(from)?;
+        let tables: Vec<BTreeMap<u64, Page>> = State::load(from)?;
+        if (zones.len(), tables.len()) != (self.zones.len(), self.tables.len()) {
+            return Err(Unreadable::new("it is of another number of GPUs"));
+        }
+        (self.zones, self.tables) = (zones, tables);
+        self.homes = State::load(from)?;
+        Ok(())
     }
 
     /// Whether devices have memory apart from the host's.

@@ -17,6 +17,7 @@ use super::{
     Settings, Usage,
     abi::{self, Action, Record},
     call::{Call, Outcome},
+    checkpoint::Drain,
     cl,
     command::Work,
     context::Context,
@@ -45,19 +46,20 @@ use crate::{
     compiler::Compiler,
     files::View,
     guest::{Answer, GuestMemory, HostFault, Tid, Trap},
+    state::{Read, Reader},
 };
 
 /// A call that has not returned yet.
-struct Pending {
-    function: Option<Function>,
-    outcome: Outcome,
+pub(super) struct Pending {
+    pub function: Option<Function>,
+    pub outcome: Outcome,
     /// The address for the status; null if the status is the return value.
-    status_at: VirtAddr,
-    actions: VecDeque<Action>,
+    pub status_at: VirtAddr,
+    pub actions: VecDeque<Action>,
     /// The work that the library is currently doing for the driver.
-    work: Option<Work>,
+    pub work: Option<Work>,
     /// Memory that this work may be touching.
-    touches: Vec<(VirtAddr, Bytes)>,
+    pub touches: Vec<(VirtAddr, Bytes)>,
 }
 
 /// Space for a transfer descriptor, or for several repetitions of the longest fill pattern.
@@ -120,11 +122,12 @@ pub struct Driver {
     pub(super) let_go_programs: Vec<u64>,
     /// Warnings about launches that the user has been given.
     pub(super) warned: BTreeSet<String>,
-    calls: BTreeMap<u64, Pending>,
+    pub(super) calls: BTreeMap<u64, Pending>,
     /// Calls on their way into the driver, with their arrival times.
-    entering: BTreeMap<u64, Time>,
-    last_call: u64,
-    waiting: BTreeMap<Tid, String>,
+    pub(super) entering: BTreeMap<u64, Time>,
+    pub(super) last_call: u64,
+    pub(super) waiting: BTreeMap<Tid, String>,
+    pub(super) drain: Drain,
 }
 
 impl Driver {
@@ -205,6 +208,7 @@ impl Driver {
             entering: BTreeMap::new(),
             last_call: 0,
             waiting: BTreeMap::new(),
+            drain: Drain::default(),
         }
     }
 
@@ -380,6 +384,16 @@ impl Trap for Driver {
                     Err(_) => Answer::Return(abi::REFUSED),
                 };
             }
+            if self.holds_back(record.function) {
+                return match record.set_token(guest, token) {
+                    Ok(()) => {
+                        self.waiting
+                            .insert(thread, "all commands to end, for the checkpoint before this kernel".into());
+                        Answer::Wait { until: Time::NEVER, moved: false }
+                    }
+                    Err(_) => Answer::Return(abi::REFUSED),
+                };
+            }
             self.entering.remove(&token);
             return match self.begin(&record, guest, now) {
                 Some(pending) => self.go_on(&record, token, pending, guest, thread, now),
@@ -424,6 +438,22 @@ impl Trap for Driver {
 
     fn is_busy(&self) -> bool {
         self.gpus.is_busy()
+    }
+
+    fn drain_before(&mut self, kernel: u64) {
+        self.drain.before = Some(kernel);
+    }
+
+    fn is_drained(&self) -> bool {
+        self.is_at_rest()
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), String> {
+        self.save_state(to)
+    }
+
+    fn load(&mut self, from: &mut Reader) -> Read<()> {
+        self.load_state(from)
     }
 
     fn broken(&self) -> Option<String> {

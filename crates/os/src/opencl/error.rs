@@ -1,6 +1,7 @@
 //! OpenCL error codes.
 
 use crate::guest::{Fault, NoRoom};
+use crate::state::state;
 
 use super::cl;
 
@@ -8,6 +9,8 @@ use super::cl;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("OpenCL error {0}")]
 pub struct Code(pub i32);
+
+state!(tuple Code);
 
 pub type Cl<T> = Result<T, Code>;
 

@@ -1,5 +1,6 @@
 //! Events: the progress of commands, and user events.
 
+use crate::state::state;
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
@@ -25,6 +26,8 @@ pub struct Callback {
     pub function: VirtAddr,
     pub data: u64,
 }
+
+state!(struct Callback { when, function, data });
 
 /// An event, with the command whose progress it tracks.
 #[derive(Debug)]

@@ -5,6 +5,7 @@
 //! reach when a kernel starts, and gives back what the kernel changed at its end, in simulated time. Neither `os` nor a
 //! program can tell them apart, except by the times.
 
+use crate::state::state;
 use std::sync::Arc;
 
 use engine::Time;
@@ -65,6 +66,8 @@ pub struct Page {
     pub place: PhysAddr,
     pub writable: bool,
 }
+
+state!(struct Page { at, place, writable });
 
 /// A kernel ready to run, with its arguments and everything else it needs in the process's memory.
 #[derive(Debug)]

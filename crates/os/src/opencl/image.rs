@@ -4,6 +4,7 @@
 //! instructions take (eight words; four for an image over a buffer), followed by the words in which AMD's device
 //! libraries look up format and width.
 
+use crate::state::state;
 use mem::{Bytes, VirtAddr};
 
 use super::{
@@ -44,6 +45,8 @@ pub struct Image {
     /// The address of its descriptor.
     pub description: VirtAddr,
 }
+
+state!(struct Image { kind, format, size, pitch, host_pitch, buffer, description });
 
 impl Image {
     pub fn texel(&self) -> u64 {

@@ -4,6 +4,7 @@
 //! and programs use.
 
 use super::{call::uint, cl};
+use crate::state::state;
 
 /// The storage format of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Format {
     /// The channel type and order as numbered by the device libraries.
     pub library: [u32; 2],
 }
+
+state!(struct Format { order, kind, texel, data, number, selects, library });
 
 const ZERO: u32 = 0;
 const ONE: u32 = 1;

@@ -1,5 +1,6 @@
 //! Kernels and their arguments.
 
+use crate::state::{Read, Reader, State, Unreadable, state};
 use gcn3::{
     dispatch::{ArgumentValue, MAX_GROUP},
     object::{AddressSpace, Argument, ArgumentKind, Kernel as Code},
@@ -11,6 +12,8 @@ use super::{
     cl,
     driver::Driver,
     error::{Cl, ensure},
+    program::Program,
+    table::Table,
 };
 
 /// The value of a kernel argument.
@@ -25,6 +28,8 @@ pub enum Value {
     Sampler(u64),
 }
 
+state!(enum Value { 0 Bytes(bytes), 1 Buffer(handle), 2 Svm(address), 3 Local(bytes), 4 Image(handle), 5 Sampler(handle) });
+
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub program: u64,
@@ -35,6 +40,28 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Saves it; its code is found again by its name.
+    pub fn save(&self, to: &mut Vec<u8>) {
+        let Self { program, context, code, arguments: _, values } = self;
+        (*program, *context).save(to);
+        code.name.save(to);
+        values.save(to);
+    }
+
+    pub fn load(from: &mut Reader, programs: &Table<Program>) -> Read<Self> {
+        let (program, context) = State::load(from)?;
+        let (name, values): (String, Vec<_>) = State::load(from)?;
+        let object = programs.held(program).and_then(Program::executable);
+        let object = object.map_err(|_| Unreadable::new("a kernel without a program"))?;
+        let code = object.kernels().iter().find(|kernel| kernel.name == name);
+        let code = code.ok_or_else(|| Unreadable(format!("the kernel '{name}' is not in its program")))?.clone();
+        let arguments: Vec<Argument> = code.explicit_arguments().cloned().collect();
+        if arguments.len() != values.len() {
+            return Err(Unreadable(format!("the arguments of kernel '{name}'")));
+        }
+        Ok(Self { program, context, code, arguments, values })
+    }
+
     /// The work-group size that the source requires; zeros if it requires none.
     fn required(&self) -> [u64; 3] {
         self.code.required_group.map_or([0; 3], |size| size.map(u64::from))

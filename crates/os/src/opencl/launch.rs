@@ -1,5 +1,6 @@
 //! Kernel launches: the driver writes what a kernel needs to memory, the GPUs run it, and the driver frees that memory.
 
+use crate::state::state;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     sync::Arc,
@@ -71,6 +72,8 @@ pub struct Arena {
     /// Scratch memory that was too small, to be freed.
     dropped: Vec<Region>,
 }
+
+state!(struct Arena { next, end, scratch, dropped });
 
 /// The size of each mapping. Only touched pages take up memory.
 const ARENA: u64 = 64 << 20;

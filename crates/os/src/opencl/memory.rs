@@ -1,5 +1,6 @@
 //! Memory objects: buffers, sub-buffers, and what they have in common with images.
 
+use crate::state::state;
 use engine::Time;
 use mem::{Bytes, VirtAddr};
 
@@ -35,6 +36,8 @@ pub struct MemObject {
     destructors: Vec<(VirtAddr, u64)>,
     properties: Vec<u64>,
 }
+
+state!(struct MemObject { context, flags, size, host_pointer, placement, parent, image, mappings, destructors, properties });
 
 const KERNEL_ACCESS: u64 = cl::MEM_READ_WRITE | cl::MEM_WRITE_ONLY | cl::MEM_READ_ONLY;
 const HOST_MEMORY: u64 = cl::MEM_USE_HOST_PTR | cl::MEM_ALLOC_HOST_PTR | cl::MEM_COPY_HOST_PTR;

@@ -15,6 +15,7 @@
 
 mod abi;
 mod call;
+mod checkpoint;
 pub mod cl;
 mod command;
 mod context;
@@ -53,6 +54,7 @@ mod transfer;
 #[cfg(test)]
 mod tests;
 
+use crate::state::state;
 pub use device_memory::Spread;
 pub use driver::Driver;
 pub use forwarding::Forwarding;
@@ -184,6 +186,8 @@ pub struct Usage {
     pub paged: Paged,
 }
 
+state!(struct Usage { kernels, instructions, groups, races, paged });
+
 /// Data moved between memories, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paged {
@@ -204,6 +208,8 @@ pub struct Paged {
     pub evictions: u64,
 }
 
+state!(struct Paged { calls, moved, host_faults, device_faults, fault_time, migrations, thrashed, evictions });
+
 impl Paged {
     /// Bytes moved by cause; causes without bytes are left out.
     pub fn by_cause(&self) -> impl Iterator<Item = (&'static str, u64)> {
@@ -223,6 +229,8 @@ pub struct Races {
     /// The number of accesses that conflicted with an earlier one.
     pub count: u64,
 }
+
+state!(struct Races { first, count });
 
 impl Races {
     /// The maximum length of `first`.

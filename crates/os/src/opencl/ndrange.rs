@@ -116,7 +116,9 @@ impl Driver {
         steps.extend(after);
         let command = Command { kind, steps, memories, program: Some(kernel.program), samplers, ..Command::default() };
         let blocking = self.settings.blocking_launches;
-        self.enqueue_and_answer(call, call.word(0), waits, command, event_at, blocking)
+        let outcome = self.enqueue_and_answer(call, call.word(0), waits, command, event_at, blocking)?;
+        self.count_kernel();
+        Ok(outcome)
     }
 
     /// The error code for a launch that the GPU can't execute; also tells the user why.

@@ -14,7 +14,10 @@ use super::{
     numbered::After,
     policy::{Act, ForHost, Moved, Paging, Spot, World},
 };
-use crate::guest::{GuestMemory, HostFault};
+use crate::{
+    guest::{GuestMemory, HostFault},
+    state::{Read, Reader, State},
+};
 use engine::Time;
 use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -116,6 +119,21 @@ impl Pager {
             Some(Job::Device(_)) if self.current.is_none() => self.host_until,
             _ => Time::NEVER,
         }
+    }
+
+    /// Whether no job and no fault of the host is on its way.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_idle() && self.awaited.is_none() && self.faults.is_empty() && self.entering.is_empty()
+    }
+
+    pub fn save(&self, to: &mut Vec<u8>) -> Result<(), String> {
+        (self.yields, self.host_until).save(to);
+        self.policy.save(to)
+    }
+
+    pub fn load(&mut self, from: &mut Reader) -> Read<()> {
+        (self.yields, self.host_until) = State::load(from)?;
+        self.policy.load(from)
     }
 
     /// Whether there is no job.

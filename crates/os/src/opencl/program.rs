@@ -14,8 +14,9 @@ use super::{
     hints::with_hints,
 };
 use crate::{
-    compiler::{Built, CompileError, Job, Options, Purpose},
+    compiler::{Built, CompileError, Compiler, Job, Options, Purpose},
     guest::GuestMemory,
+    state::{Read, Reader, State, Unreadable},
 };
 
 /// The magic number of LLVM bitcode.
@@ -108,6 +109,70 @@ impl Program {
             Some(Binary::Executable { object, .. }) if self.status == cl::SUCCESS => Ok(object.clone()),
             _ => Err(cl::INVALID_PROGRAM_EXECUTABLE),
         }
+    }
+}
+
+/// Saved without what is made of its bytes.
+impl State for Binary {
+    fn save(&self, to: &mut Vec<u8>) {
+        matches!(self, Binary::Library(_)).save(to);
+        self.bytes().to_vec().save(to);
+    }
+
+    fn load(from: &mut Reader) -> Read<Self> {
+        let (is_library, bytes) = (bool::load(from)?, Vec::load(from)?);
+        match is_library {
+            true => Ok(Binary::Library(bytes)),
+            false => Binary::read(&bytes).ok_or_else(|| Unreadable::new("the code of a program")),
+        }
+    }
+}
+
+impl Program {
+    /// Saves it; of its loaded code only the addresses, since the code is in memory.
+    pub fn save(&self, to: &mut Vec<u8>) {
+        let Self { context, devices, source, binary, status, log, options, kernels, loaded } = self;
+        context.save(to);
+        devices.save(to);
+        source.save(to);
+        binary.save(to);
+        status.save(to);
+        (log.clone(), options.clone()).save(to);
+        kernels.save(to);
+        loaded.each_ref().map(|loaded| loaded.as_ref().map(|loaded| loaded.memory)).save(to);
+    }
+
+    pub fn load(from: &mut Reader, compiler: &Compiler) -> Read<Self> {
+        let mut program = Self::new(State::load(from)?, State::load(from)?);
+        program.source = State::load(from)?;
+        program.binary = State::load(from)?;
+        program.status = State::load(from)?;
+        (program.log, program.options) = State::load(from)?;
+        program.kernels = State::load(from)?;
+        let [narrow, wide] = <[Option<(VirtAddr, Bytes)>; 2]>::load(from)?;
+        let unreadable = |_| Unreadable::new("the code of a program");
+        if let Some(memory) = narrow {
+            let object = program.executable().map_err(unreadable)?;
+            program.loaded[0] = Some(Loaded::at(memory, object).map_err(Unreadable)?);
+        }
+        if let Some(memory) = wide {
+            let object = program.wide_object(compiler).map_err(Unreadable)?;
+            program.loaded[1] = Some(Loaded::at(memory, object).map_err(Unreadable)?);
+        }
+        Ok(program)
+    }
+
+    /// Compiles it for work-groups larger than the compiler's default.
+    fn wide_object(&self, compiler: &Compiler) -> Result<Rc<CodeObject>, String> {
+        let source = self.source.as_ref().ok_or("a program without source can't be compiled for large work-groups")?;
+        let mut options = Options::parse(&self.options, Purpose::Build).unwrap_or_default();
+        options.widen();
+        let built = compiler.make(&Job::Build { source }, &options);
+        let built = built.and_then(|built| {
+            let refused = |error| CompileError::Refused { log: format!("{error}") };
+            CodeObject::parse(&built.bytes).map_err(refused)
+        });
+        built.map(Rc::new).map_err(|error| format!("a program could not be compiled for large work-groups: {error}"))
     }
 }
 
@@ -412,15 +477,13 @@ impl Driver {
         }
         let mut object = program.executable()?;
         if wide {
-            let source = program.source.clone().ok_or(cl::INVALID_WORK_GROUP_SIZE)?;
-            let mut options = Options::parse(&program.options, Purpose::Build).unwrap_or_default();
-            options.widen();
-            let made = self.compiler.make(&Job::Build { source: &source }, &options);
-            let built = made.map_err(|error| {
-                self.say(&format!("a program could not be compiled for large work-groups: {error}"));
+            if !program.has_source() {
+                return Err(cl::INVALID_WORK_GROUP_SIZE);
+            }
+            object = program.wide_object(&self.compiler).map_err(|text| {
+                self.say(&text);
                 cl::INVALID_WORK_GROUP_SIZE
             })?;
-            object = Rc::new(CodeObject::parse(&built.bytes).map_err(|_| cl::INVALID_WORK_GROUP_SIZE)?);
         }
         let loaded = load(object, guest).map_err(|text| {
             self.say(&text);
@@ -455,16 +518,26 @@ fn give_binaries(call: &mut Call, count: usize, binary: &[u8]) -> Cl<Outcome> {
     DONE
 }
 
+/// Where code that is loaded at `memory` begins.
+const ALIGN: u64 = 64 << 10;
+
+impl Loaded {
+    /// A code object that has been loaded to this memory.
+    fn at(memory: (VirtAddr, Bytes), object: Rc<CodeObject>) -> Result<Self, String> {
+        let base = VirtAddr(memory.0.0.next_multiple_of(ALIGN));
+        let image = object.load(base).map_err(|error| error.to_string())?;
+        let formats = Arc::new(object.printf_formats().to_vec());
+        Ok(Self { object, program: Arc::new(gcn3::functional::Program::new(image)), formats, memory })
+    }
+}
+
 /// Loads a code object into memory.
 fn load(object: Rc<CodeObject>, guest: &mut dyn GuestMemory) -> Result<Loaded, String> {
-    const ALIGN: u64 = 64 << 10;
     let size = object.load(VirtAddr(0)).map_err(|error| error.to_string())?.end().0 + ALIGN;
     let memory = (guest.map_anonymous(Bytes(size)).map_err(|error| error.to_string())?, Bytes(size));
     let base = VirtAddr(memory.0.0.next_multiple_of(ALIGN));
-    let image = object.load(base).map_err(|error| error.to_string())?;
-    for segment in &image.segments {
+    for segment in &object.load(base).map_err(|error| error.to_string())?.segments {
         guest.write(segment.address, &segment.bytes).map_err(|fault| fault.to_string())?;
     }
-    let formats = Arc::new(object.printf_formats().to_vec());
-    Ok(Loaded { object, program: Arc::new(gcn3::functional::Program::new(image)), formats, memory })
+    Loaded::at(memory, object)
 }

@@ -1,5 +1,6 @@
 //! Command queues.
 
+use crate::state::state;
 use std::collections::BTreeSet;
 
 use super::{
@@ -28,6 +29,8 @@ pub struct Queue {
     /// Whether a command failed in such a way that later commands can't be trusted.
     pub broken: bool,
 }
+
+state!(struct Queue { context, device, out_of_order, profiling, properties, outstanding, barrier, failed, broken });
 
 const KNOWN: u64 = cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::QUEUE_PROFILING_ENABLE;
 

@@ -1,5 +1,6 @@
 //! Samplers: how kernels read images between and outside their texels.
 
+use crate::state::state;
 use mem::VirtAddr;
 
 use super::{
@@ -19,6 +20,8 @@ pub struct Sampler {
     /// The address of its descriptor.
     pub description: VirtAddr,
 }
+
+state!(struct Sampler { context, normalised, addressing, filter, properties, description });
 
 impl Driver {
     pub(super) fn create_sampler(&mut self, call: &mut Call) -> Cl<Outcome> {

@@ -1,5 +1,6 @@
 //! Small blocks of memory for devices to read: descriptors of images, samplers and transfers.
 
+use crate::state::state;
 use std::collections::VecDeque;
 
 use mem::{Bytes, VirtAddr};
@@ -20,6 +21,8 @@ pub struct Slots {
     /// The mapped memory.
     pieces: Vec<VirtAddr>,
 }
+
+state!(struct Slots { size, free, pieces });
 
 impl Slots {
     /// Slots of `size` bytes, a power of two.

@@ -1,5 +1,6 @@
 //! Shared virtual memory: one address for host and devices.
 
+use crate::state::state;
 use std::collections::BTreeMap;
 
 use mem::{Bytes, VirtAddr};
@@ -24,6 +25,8 @@ pub struct Allocation {
     pub size: Bytes,
 }
 
+state!(struct Allocation { base, size });
+
 impl Allocation {
     /// Bytes from an address to the end.
     pub fn left(&self, address: VirtAddr) -> u64 {
@@ -34,6 +37,8 @@ impl Allocation {
 /// All allocations, by address.
 #[derive(Debug, Default)]
 pub struct Allocations(BTreeMap<u64, Allocation>);
+
+state!(tuple Allocations);
 
 impl Allocations {
     /// The allocation that contains an address.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::error::{Cl, Code};
+use crate::state::{Read, Reader, State};
 
 /// The handles of kind k are `FIRST + (k << 36) + 16 n`.
 const FIRST: u64 = 0x0c10_0000_0000_0000;
@@ -94,9 +95,41 @@ impl<T> Table<T> {
         Ok(entry.references)
     }
 
+    /// Saves all objects with `save`.
+    pub fn save_with(&self, to: &mut Vec<u8>, save: impl Fn(&T, &mut Vec<u8>)) {
+        (self.next, self.entries.len()).save(to);
+        for (handle, Entry { value, references, holds }) in &self.entries {
+            handle.save(to);
+            (*references, *holds).save(to);
+            save(value, to);
+        }
+    }
+
+    /// Replaces all objects by saved ones.
+    pub fn load_with(&mut self, from: &mut Reader, mut load: impl FnMut(&mut Reader) -> Read<T>) -> Read<()> {
+        let count: usize;
+        (self.next, count) = State::load(from)?;
+        self.entries.clear();
+        for _ in 0..count {
+            let (handle, (references, holds)) = State::load(from)?;
+            self.entries.insert(handle, Entry { value: load(from)?, references, holds });
+        }
+        Ok(())
+    }
+
     fn remove_unused(&mut self, handle: u64) -> Option<T> {
         let unused = self.entries.get(&handle).is_some_and(|entry| entry.references == 0 && entry.holds == 0);
         unused.then(|| self.entries.remove(&handle))?.map(|entry| entry.value)
+    }
+}
+
+impl<T: State> Table<T> {
+    pub fn save(&self, to: &mut Vec<u8>) {
+        self.save_with(to, T::save);
+    }
+
+    pub fn load(&mut self, from: &mut Reader) -> Read<()> {
+        self.load_with(from, T::load)
     }
 }
 

@@ -4,6 +4,7 @@
 //! together. When every thread waits, time jumps to the next event. In a timed run the clock follows the machine's
 //! clock.
 
+use crate::state::state;
 use engine::Time;
 
 /// The nominal core's time per instruction.
@@ -31,6 +32,8 @@ pub struct Clock {
     /// When the measurement began.
     origin: Time,
 }
+
+state!(struct Clock { instructions, idle, followed, origin });
 
 impl Clock {
     pub fn now(&self) -> Time {
@@ -127,6 +130,8 @@ pub struct Marked {
     /// Markers passed since the last call of `take_passed`.
     passed: [bool; 2],
 }
+
+state!(struct Marked { begin, end, passed });
 
 impl Marked {
     /// Records the markers that a CPU has passed.

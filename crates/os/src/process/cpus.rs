@@ -1,8 +1,20 @@
 //! The CPUs on which a thread may run (`sched_setaffinity`).
 
+use crate::state::{Read, Reader, State};
+
 /// A set of CPUs by number; by default all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuSet(Option<Box<[u64]>>);
+
+impl State for CpuSet {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.0.as_ref().map(|words| words.to_vec()).save(to);
+    }
+
+    fn load(from: &mut Reader) -> Read<Self> {
+        Ok(Self(Option::<Vec<u64>>::load(from)?.map(Into::into)))
+    }
+}
 
 impl CpuSet {
     /// The set of a mask of bytes, the lowest bit first; `None` if no CPU below `cpus` is in it.

@@ -1,11 +1,13 @@
 //! A process: its memory, its threads, its files, and the kernel that serves it.
 
+mod checkpoint;
 mod clock;
 mod cpus;
 mod end;
 mod exit;
 mod forward;
 mod futex;
+mod random;
 mod report;
 mod run;
 mod start;
@@ -13,11 +15,13 @@ mod thread;
 mod timed;
 mod wait;
 
+use crate::state::state;
 use clock::Marked;
 pub use clock::{Clock, TimeSpec};
 pub use cpus::CpuSet;
 pub use end::End;
 pub use futex::WakeOp;
+use random::Random;
 pub use run::Turn;
 pub use start::{Options, StartError};
 pub use thread::{Call, State, Thread, Wait, What};
@@ -33,7 +37,6 @@ use crate::{
 };
 use engine::{Headway, Monitor};
 use mem::Bytes;
-use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
 use x86::Blocks;
 
@@ -58,7 +61,7 @@ pub struct Process {
     /// Signals to the process that no thread has taken yet.
     pub(crate) pending: Vec<SigInfo>,
     pub(crate) heap: Heap,
-    pub(crate) random: Pcg64Mcg,
+    pub(crate) random: Random,
     pub(crate) driver: Box<dyn Trap>,
     pub(crate) cpus: u32,
     /// In a timed run: the number of hardware threads, and the one that is in the kernel.
@@ -96,12 +99,16 @@ pub struct Heap {
     pub end: u64,
 }
 
+state!(struct Heap { start, end });
+
 /// A timer that sends SIGALRM.
 #[derive(Clone, Copy, Debug)]
 pub struct Alarm {
     pub at: engine::Time,
     pub every: engine::Time,
 }
+
+state!(struct Alarm { at, every });
 
 /// Limits on the run of a process.
 #[derive(Clone, Copy, Debug)]

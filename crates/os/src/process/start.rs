@@ -1,6 +1,6 @@
 //! Creates a process from a program file.
 
-use super::{Heap, Limits, PID, Process, Thread};
+use super::{Heap, Limits, PID, Process, Random, Thread};
 use crate::{
     Tid, Trap,
     files::{Files, Found, Mount, MountError, Namespace, Stdio, UsedFiles},
@@ -11,13 +11,9 @@ use crate::{
 };
 use engine::{Monitor, Time};
 use mem::Bytes;
-use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
 use std::{os::unix::ffi::OsStrExt, path::PathBuf};
 use thiserror::Error;
 use x86::{Blocks, Cpu, Reg};
-
-/// The fixed seed: every run draws the same random numbers.
-const SEED: u128 = 0xc0_4e51_0c04_e510;
 
 /// How to start a process.
 pub struct Options {
@@ -83,6 +79,9 @@ pub enum StartError {
     /// The driver does not support the requested configuration.
     #[error("{0}")]
     Driver(String),
+    /// A checkpoint can't be written or restored.
+    #[error("{0}")]
+    Checkpoint(String),
 }
 
 impl Process {
@@ -101,7 +100,7 @@ impl Process {
         files.left_to_write = options.most_written.0;
         files.used = options.files_used;
         let image = Image::load(program, &mut space, &mut |path| files.read_loader(path))?;
-        let mut random = Pcg64Mcg::new(SEED);
+        let mut random = Random::new();
         let mut seed = [0; 16];
         random.fill_bytes(&mut seed);
         let start = Start {

@@ -1,6 +1,7 @@
 //! A thread of a process, and its wait states.
 
 use super::CpuSet;
+use crate::state::state;
 use crate::{
     Tid,
     signal::{AltStack, SigInfo, SigSet, TrapState},
@@ -18,6 +19,8 @@ pub struct Call {
     /// Bytes already transferred when it reached a page that a driver guards.
     pub done: u64,
 }
+
+state!(struct Call { number, args, deadline, done });
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,12 +42,16 @@ pub enum What {
     Signal { set: SigSet, info: u64 },
 }
 
+state!(enum What { 0 Futex { address, bits, turn }, 1 Sleep { remaining }, 2 Files { restart }, 3 Driver, 4 Page { call }, 5 Handler, 6 Signal { set, info } });
+
 /// A wait, and its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     pub what: What,
     pub deadline: Time,
 }
+
+state!(struct Wait { what, deadline });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -53,6 +60,8 @@ pub enum State {
     /// The wait is over, and the system call must be repeated.
     Retrying,
 }
+
+state!(enum State { 0 Running, 1 Waiting(wait), 2 Retrying });
 
 pub struct Thread {
     pub tid: Tid,

@@ -1,6 +1,7 @@
 //! The action of a process for each signal.
 
 use super::{SigSet, Signal};
+use crate::state::state;
 
 /// The action for one signal, as `rt_sigaction` sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Action {
     pub restorer: u64,
     pub mask: SigSet,
 }
+
+state!(struct Action { handler, flags, restorer, mask });
 
 impl Action {
     const DEFAULT: u64 = 0;
@@ -37,6 +40,8 @@ pub enum Disposition {
 
 /// The actions of a process.
 pub struct Actions([Action; 64]);
+
+state!(tuple Actions);
 
 impl Default for Actions {
     fn default() -> Self {
@@ -71,6 +76,8 @@ pub struct AltStack {
     pub flags: u32,
     pub size: u64,
 }
+
+state!(struct AltStack { start, flags, size });
 
 impl AltStack {
     pub const ON_STACK: u32 = 1;

@@ -1,6 +1,7 @@
 //! Converts CPU exceptions to signals.
 
 use super::{Detail, SigInfo, Signal};
+use crate::state::state;
 use crate::{
     memory::BadAccess,
     process::{End, Process},
@@ -14,6 +15,8 @@ pub struct TrapState {
     pub error: u64,
     pub address: u64,
 }
+
+state!(struct TrapState { number, error, address });
 
 impl Process {
     pub(crate) fn fault(&mut self, index: usize, exception: Exception) {

@@ -9,7 +9,7 @@ use mem::VirtAddr;
 use x86::Reg;
 
 /// The general registers in the order of `struct sigcontext`; rip and flags follow.
-const ORDER: [Reg; 16] = [
+pub(crate) const ORDER: [Reg; 16] = [
     Reg::R8,
     Reg::R9,
     Reg::R10,

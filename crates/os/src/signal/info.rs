@@ -1,6 +1,7 @@
 //! The information that a handler gets about a signal (`siginfo_t`).
 
 use super::Signal;
+use crate::state::state;
 
 /// A pending signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +10,8 @@ pub struct SigInfo {
     pub code: i32,
     pub detail: Detail,
 }
+
+state!(struct SigInfo { signal, code, detail });
 
 /// Details that accompany a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub enum Detail {
         value: u64,
     },
 }
+
+state!(enum Detail { 0 None, 1 Fault { address }, 2 Sender { pid, uid, value } });
 
 impl SigInfo {
     pub const SI_USER: i32 = 0;

@@ -8,15 +8,18 @@ mod info;
 mod send;
 mod set;
 
+use crate::state::state;
 pub use action::{Action, Actions, AltStack, Disposition};
 pub use fault::TrapState;
-pub(crate) use frame::stack_flags;
+pub(crate) use frame::{ORDER, stack_flags};
 pub use info::{Detail, SigInfo};
 pub use set::SigSet;
 
 /// The number of a signal, 1 to 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signal(u8);
+
+state!(tuple Signal);
 
 impl Signal {
     pub const ILL: Signal = Signal(4);

@@ -1,9 +1,12 @@
 //! Signal sets, in the kernel's 64-bit representation.
 
 use super::Signal;
+use crate::state::state;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SigSet(pub u64);
+
+state!(tuple SigSet);
 
 impl SigSet {
     pub const EMPTY: SigSet = SigSet(0);

@@ -34,8 +34,9 @@ pub(crate) fn page(subject: &Subject, summary: &Summary) -> String {
         ("run", subject.identity().to_string()),
     ];
     let forward = summary.fast_forward.as_ref().map(|forward| ("fast-forward", forward.to_string()));
+    let drained = summary.drained.as_ref().map(|parts| ("drained", parts.to_string()));
     body.push_str("<dl class=about>");
-    for (name, value) in about.into_iter().chain(forward) {
+    for (name, value) in about.into_iter().chain(forward).chain(drained) {
         write!(body, "<dt>{name}</dt><dd>{}</dd>", escaped(&value)).expect(STRING);
     }
     body.push_str("</dl>\n");

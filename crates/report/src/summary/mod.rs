@@ -38,6 +38,7 @@ use crate::{
 use elements::Elements;
 pub(crate) use elements::{by_number, own_cycles};
 use engine::{Run, Statistics, Value};
+use machine::checkpoint::Parts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -52,6 +53,9 @@ pub struct Summary {
     /// What ran functionally before the timed part, if the run was fast-forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast_forward: Option<FastForward>,
+    /// The kernels before which the run drained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drained: Option<Parts>,
     /// Simulated time until the program ended.
     pub total_fs: u64,
     /// Time in which kernels ran.
@@ -146,6 +150,7 @@ impl Summary {
             system: subject.machine.name.clone(),
             outcome: subject.run.outcome.to_string(),
             fast_forward: subject.forwarded.map(Into::into),
+            drained: subject.drained().cloned(),
             total_fs: subject.total.0,
             kernel_fs,
             kernel_cycles,

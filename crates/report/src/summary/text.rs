@@ -29,6 +29,9 @@ impl fmt::Display for Summary {
                 return Ok(());
             }
         }
+        if let Some(parts) = &self.drained {
+            writeln!(f, "  {}", wrap(&format!("drained {parts}"), WIDTH - 2, 4))?;
+        }
         let (kernel, total) = (Time(self.kernel_fs), Time(self.total_fs));
         let (cycles, clock) = (count(self.kernel_cycles), Hertz(self.clock_hz));
         let has_kernels = !self.kernels.is_empty() || self.cores.is_none();

@@ -72,6 +72,7 @@ pub fn subject<'a>(program: &'a Program, machine: &'a Machine, run: &'a Run) -> 
         run,
         total: run.end,
         forwarded: None,
+        parts: None,
         paged: None,
         host: HostFacts::default(),
     }

@@ -8,7 +8,10 @@ use super::{
     },
     Brought, MapAccess, Mapping, MemoryPolicy, Part, Placement,
 };
-use crate::guest::GuestMemory;
+use crate::{
+    guest::GuestMemory,
+    state::{Read, Reader, State},
+};
 use mem::{Bytes, VirtAddr};
 use std::collections::BTreeMap;
 
@@ -28,6 +31,15 @@ impl Memcpy {
 }
 
 impl MemoryPolicy for Memcpy {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.written.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader) -> Read<()> {
+        self.written = State::load(from)?;
+        Ok(())
+    }
+
     fn name(&self) -> &'static str {
         "memcpy"
     }

@@ -14,6 +14,7 @@ use super::{
     paging::{Act, ForHost, Moved, Paging, Spot, World},
 };
 use crate::guest::Guard;
+use crate::state::{Read, Reader, state};
 use mem::{Bytes, VirtAddr, Zone};
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ struct Object {
     size: Bytes,
     on_host: bool,
 }
+
+state!(struct Object { size, on_host });
 
 #[derive(Debug)]
 pub struct Eager {
@@ -38,6 +41,16 @@ impl Eager {
 }
 
 impl Paging for Eager {
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), String> {
+        crate::state::State::save(&self.objects, to);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Reader) -> Read<()> {
+        self.objects = crate::state::State::load(from)?;
+        Ok(())
+    }
+
     fn add(&mut self, region: Region, world: &mut World<'_>) -> Cl<Vec<Act>> {
         if !world.tables.settle(region, self.spread) {
             return Err(cl::MEM_OBJECT_ALLOCATION_FAILURE);

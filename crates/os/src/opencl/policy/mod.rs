@@ -14,6 +14,7 @@ mod on_fault;
 mod paging;
 mod sharing;
 
+use crate::state::{Read, Reader, state};
 pub use adsm::Blocks;
 pub use paging::{Act, ForHost, Moved, Paging, Spot, World};
 
@@ -58,6 +59,8 @@ pub struct Placement {
     pub host: Option<VirtAddr>,
 }
 
+state!(struct Placement { size, device, owned, host });
+
 /// A mapped part of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -69,6 +72,8 @@ pub struct Mapping {
     /// The size of a staging area that the driver mapped for it.
     pub staging: Option<Bytes>,
 }
+
+state!(struct Mapping { pointer, rect, written, staging });
 
 /// How a program accesses a mapped part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +125,16 @@ pub trait MemoryPolicy {
     fn svm_unmap(&mut self, address: VirtAddr, size: Bytes) -> Vec<Step> {
         let _ = (address, size);
         Vec::new()
+    }
+
+    /// Saves and loads what the policy remembers, for checkpoints.
+    fn save(&self, to: &mut Vec<u8>) {
+        let _ = to;
+    }
+
+    fn load(&mut self, from: &mut Reader) -> Read<()> {
+        let _ = from;
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use super::{
     paging::{Act, ForHost, Moved, Paging, Spot, World},
 };
 use crate::guest::Guard;
+use crate::state::{Read, Reader, state};
 use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +31,8 @@ enum At {
     Gpu(usize, PhysAddr),
 }
 
+state!(enum At { 0 Nowhere, 1 Host, 2 Gpu(gpu, frame) });
+
 #[derive(Clone, Copy, Debug)]
 struct State {
     at: At,
@@ -37,6 +40,8 @@ struct State {
     /// When it was last moved or requested.
     used: u64,
 }
+
+state!(struct State { at, moves, used });
 
 #[derive(Debug, Default)]
 pub struct OnFault {
@@ -162,6 +167,20 @@ impl OnFault {
 }
 
 impl Paging for OnFault {
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), String> {
+        crate::state::State::save(&self.pages, to);
+        crate::state::State::save(&self.by_use, to);
+        crate::state::State::save(&self.clock, to);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Reader) -> Read<()> {
+        self.pages = crate::state::State::load(from)?;
+        self.by_use = crate::state::State::load(from)?;
+        self.clock = crate::state::State::load(from)?;
+        Ok(())
+    }
+
     fn add(&mut self, region: Region, _: &mut World<'_>) -> Cl<Vec<Act>> {
         let fresh = State { at: At::Nowhere, moves: 0, used: 0 };
         self.pages.extend(pages_of(region).map(|page| (page, fresh)));

@@ -9,7 +9,10 @@ use super::super::{
     error::Cl,
     gpu::{Cause, DeviceFault, Page},
 };
-use crate::guest::Guard;
+use crate::{
+    guest::Guard,
+    state::{Read, Reader},
+};
 use mem::PhysAddr;
 
 /// The source or destination of a page move.
@@ -72,6 +75,17 @@ pub struct World<'a> {
 }
 
 pub trait Paging {
+    /// Saves and loads where pages are, for checkpoints. Fails if the policy can't be saved; the text says why.
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), String> {
+        let _ = to;
+        Err("pages that move under this memory policy can't be saved: choose memcpy, zero-copy, managed-eager or managed-fault".into())
+    }
+
+    fn load(&mut self, from: &mut Reader) -> Read<()> {
+        let _ = from;
+        Ok(())
+    }
+
     /// Adds memory that host and devices use from now on; the resulting actions take no time.
     fn add(&mut self, region: Region, world: &mut World<'_>) -> Cl<Vec<Act>>;
 

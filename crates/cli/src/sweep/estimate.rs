@@ -1,0 +1,133 @@
+//! What a run will take, from the runs that the store has.
+//!
+//! A run whose program and arguments have run before, on the same machine or on others, is expected to take as long as the
+//! longest of those did, with room for keys and nodes that are slower. Of other arguments nothing is known.
+
+use super::{store::Store, task::Task};
+use serde::Deserialize;
+use std::{fs, time::Duration};
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    pub time: Duration,
+    /// The most memory that it had, in bytes; 0 if that is not known.
+    pub memory: u64,
+}
+
+/// How much more is asked for than a run took: on the machine of the task, and on another.
+const ROOM: [f64; 2] = [2.0, 4.0];
+/// What is asked for beside that: for the start on a busy node, and for what is not a run's.
+const LEAST_TIME: Duration = Duration::from_secs(120);
+const LEAST_MEMORY: u64 = 256 << 20;
+/// No run is expected to take longer: sbatch would refuse more than a partition allows.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
+#[derive(Deserialize)]
+struct RunFile {
+    host: Host,
+}
+
+#[derive(Deserialize)]
+struct Host {
+    seconds: f64,
+    #[serde(default)]
+    memory_bytes: u64,
+}
+
+/// All runs of a store, with what they took. What can't be read, or is no time, is left out.
+pub fn earlier(store: &Store) -> Vec<(Task, Cost)> {
+    let entries = fs::read_dir(store.path().join("runs")).into_iter().flatten().flatten();
+    let read = |folder: std::path::PathBuf| -> Option<(Task, Cost)> {
+        let task = serde_json::from_slice(&fs::read(folder.join("task.json")).ok()?).ok()?;
+        let run: RunFile = serde_json::from_slice(&fs::read(folder.join("run.json")).ok()?).ok()?;
+        let time = Duration::try_from_secs_f64(run.host.seconds).ok()?;
+        Some((task, Cost { time, memory: run.host.memory_bytes }))
+    };
+    entries.filter_map(|entry| read(entry.path())).collect()
+}
+
+/// What one of these tasks should be given at most, and of how many runs that was learnt. None if nothing is known of one
+/// of them.
+pub fn of<'a>(tasks: impl Iterator<Item = &'a Task>, earlier: &[(Task, Cost)]) -> Option<(Cost, usize)> {
+    let (mut most, mut from) = (Cost { time: LEAST_TIME, memory: LEAST_MEMORY }, 0);
+    let (mut memory_is_known, mut any) = (true, false);
+    for task in tasks {
+        any = true;
+        let alike = |other: &&(Task, Cost)| {
+            (&other.0.program, &other.0.arguments, &other.0.options) == (&task.program, &task.arguments, &task.options)
+        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            earlier.iter().filter(alike).partition(|(other, _)| other.system == task.system);
+        let (known, room) = if own.is_empty() { (others, ROOM[1]) } else { (own, ROOM[0]) };
+        let time = known.iter().map(|(_, cost)| cost.time).max()?;
+        let memory = known.iter().map(|(_, cost)| cost.memory).max()?;
+        memory_is_known &= memory > 0;
+        most.time = most.time.max(time.min(LONGEST).mul_f64(room) + LEAST_TIME);
+        most.memory = most.memory.max((memory as f64 * room) as u64 + LEAST_MEMORY);
+        from = from.max(known.len());
+    }
+    most.time = most.time.min(LONGEST);
+    most.memory = if memory_is_known { most.memory } else { 0 };
+    any.then_some((most, from))
+}
+
+/// As sbatch's --time: days, hours, minutes and seconds, in whole minutes.
+pub fn time(time: Duration) -> String {
+    let minutes = time.as_secs().div_ceil(60);
+    format!("{}-{:02}:{:02}:00", minutes / 1440, minutes / 60 % 24, minutes % 60)
+}
+
+/// As sbatch's --mem.
+pub fn memory(bytes: u64) -> String {
+    format!("{}M", bytes.div_ceil(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(system: &str, size: &str) -> Task {
+        let arguments = vec![("--size".to_owned(), size.to_owned())];
+        Task { program: "fir".into(), system: system.into(), arguments, ..Task::default() }
+    }
+
+    fn took(system: &str, size: &str, seconds: u64, mib: u64) -> (Task, Cost) {
+        (task(system, size), Cost { time: Duration::from_secs(seconds), memory: mib << 20 })
+    }
+
+    #[test]
+    fn the_longest_run_of_the_same_kind_counts_and_other_machines_only_where_there_is_none() {
+        let earlier =
+            [took("a", "64", 100, 200), took("a", "64", 300, 100), took("b", "64", 1000, 900), took("a", "65", 1, 1)];
+        let of = |tasks: &[Task]| of(tasks.iter(), &earlier);
+        let (cost, from) = of(&[task("a", "64")]).unwrap();
+        assert_eq!((cost.time.as_secs(), cost.memory >> 20, from), (2 * 300 + 120, 2 * 200 + 256, 2));
+        let (cost, from) = of(&[task("c", "64")]).unwrap();
+        assert_eq!((cost.time.as_secs(), cost.memory >> 20, from), (4 * 1000 + 120, 4 * 900 + 256, 3));
+        let both = of(&[task("a", "64"), task("a", "65")]).unwrap();
+        assert_eq!(both.0.time.as_secs(), 720, "every task of an array gets what the longest needs");
+        assert_eq!(of(&[task("a", "64"), task("a", "66")]), None, "nothing is known of size 66");
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn runs_that_did_not_note_their_memory_tell_the_time_alone() {
+        let earlier = [took("a", "64", 100, 0)];
+        assert_eq!(of([task("a", "64")].iter(), &earlier).unwrap().0.memory, 0);
+    }
+
+    #[test]
+    fn a_time_without_sense_is_not_asked_for() {
+        let earlier = [took("a", "64", u64::MAX / 4, 1)];
+        assert_eq!(of([task("a", "64")].iter(), &earlier).unwrap().0.time, LONGEST);
+    }
+
+    #[test]
+    fn resources_are_written_as_sbatch_reads_them() {
+        let minutes = |minutes: u64| time(Duration::from_secs(60 * minutes));
+        assert_eq!((&minutes(3)[..], &minutes(61)[..], &minutes(1500)[..]), ("0-00:03:00", "0-01:01:00", "1-01:00:00"));
+        assert_eq!(time(Duration::from_secs(61)), "0-00:02:00");
+        assert_eq!(memory((256 << 20) + 1), "257M");
+    }
+}

@@ -1,4 +1,4 @@
-//! Fig. 5 step by step: two GPUs change one line without coherence, then a CPU stores to it.
+//! `[umh Fig. 5]` step by step: two GPUs write one line without coherence, then a CPU stores to it.
 #![cfg(test)]
 
 use super::{hmd::Hmd, l1, l2::L2, smd::Smd, store::Store};
@@ -6,7 +6,7 @@ use crate::{Block, Controller, Kind, Line, Log, Mask, Msg, Node, Place, Roster, 
 use mem::LineAddr;
 use std::collections::VecDeque;
 
-/// Bytes of a line; a block has two lines.
+/// Bytes of a line. A block has two lines.
 const N: usize = 4;
 const LINES: u16 = 2;
 
@@ -26,12 +26,13 @@ static SMDS: Smd = Smd { lines: LINES, releases_home: true };
 static VIA_HOME: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: false };
 static PEERS: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: true };
 
-/// Two GPUs, a CPU and the host's memory. Messages arrive one after another, in the order in which they were sent.
+/// Two GPUs, a CPU and the host's memory. Messages are delivered one after another, in the order in which they were
+/// sent.
 struct Machine {
     hmd: &'static Hmd,
     /// By node, then by line of the block.
     lines: Vec<[Line<N>; 2]>,
-    /// What the last access brought about.
+    /// The messages that the last access caused.
     sent: Vec<Msg<N>>,
 }
 
@@ -48,7 +49,7 @@ impl Machine {
         machine
     }
 
-    /// Who a node is, whom it asks, and who is above it.
+    /// The controller of a node, the node below it, and the nodes above it.
     fn controller(&self, node: Node) -> (&'static dyn Controller<N>, Node, Roster) {
         let place = |below, above| (below, Roster::row(above, 8));
         let (controller, (below, above)): (&'static dyn Controller<N>, _) = match node {
@@ -81,7 +82,7 @@ impl Machine {
                 Step::Stall => inbox.push_back(msg),
                 Step::Sends(sends) => {
                     self.sent.extend(&sends);
-                    // A store obeys at once, in order.
+                    // A store obeys its directory at once, in order.
                     let prompt = |msg: &Msg<N>| msg.to.0 < CU[0].0 && self.controller(msg.to).0.is_prompt();
                     let (at_once, later): (Vec<_>, Vec<_>) = sends.into_iter().partition(prompt);
                     at_once.into_iter().rev().for_each(|send| inbox.push_front(send));
@@ -100,18 +101,18 @@ impl Machine {
         self.controller(node).0.table().states[self.lines[node.0 as usize][0].state as usize]
     }
 
-    /// The messages of the last access between two nodes, about the line that was accessed or its block.
+    /// The kinds of messages that the last access sent from one node to another about the accessed line or its block.
     fn said(&self, from: Node, to: Node) -> Vec<Kind> {
         let between = |msg: &&Msg<N>| (msg.from, msg.to) == (from, to) && msg.line == LineAddr(0);
         self.sent.iter().filter(between).map(|msg| msg.kind).collect()
     }
 
-    /// How many lines travelled from one to another.
+    /// How many lines travelled from one node to another.
     fn lines_moved(&self, from: Node, to: Node) -> usize {
         self.sent.iter().filter(|msg| (msg.from, msg.to) == (from, to) && !msg.data.mask().is_empty()).count()
     }
 
-    /// Fig. 5 (a): what both ways of (b) start from.
+    /// Fig. 5 (a), from which both variants of (b) start.
     fn first_n_store(hmd: &'static Hmd) -> Self {
         let mut machine = Self::new(hmd);
         machine.n_store(0, 0, 1);
@@ -126,7 +127,7 @@ impl Machine {
         machine
     }
 
-    /// Who has changed what, above the host's memory.
+    /// Checks that each GPU holds the bytes that it wrote, marked in its mask, and that the host's memory is unchanged.
     fn both_hold_their_bytes(&self) {
         for (gpu, bytes) in [[1, 9, 9, 9], [9, 2, 9, 9]].into_iter().enumerate() {
             let line = &self.lines[L1[gpu].0 as usize][0];

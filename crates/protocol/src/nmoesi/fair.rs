@@ -81,7 +81,7 @@ impl Gpu {
 }
 
 #[test]
-fn a_load_reads_a_line_that_a_probe_has_overtaken_once_and_nobody_keeps_it() {
+fn a_load_reads_a_line_that_a_probe_has_overtaken_once_and_no_cache_keeps_it() {
     let mut gpu = Gpu::new();
     let loaded = gpu.access(Kind::Load, Block::EMPTY).map(|told| (told.kind, told.data));
     assert_eq!(loaded, Some((Kind::Loaded, Block::full([7; N]))));

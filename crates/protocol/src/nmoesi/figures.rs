@@ -122,7 +122,7 @@ impl Machine {
         assert_eq!(machine.lines_moved(HOST, SMD[0]), 2, "(4) the whole block comes");
         assert_eq!(machine.lines_moved(STACK[0], L2_OF[0]), 1, "and the line goes up");
         assert_eq!(machine.lines_moved(L2_OF[0], L1[0]), 1);
-        assert_eq!(machine.state(L1[0]), "NX", "modified without coherence; nobody else has it so far");
+        assert_eq!(machine.state(L1[0]), "NX", "modified without coherence; no other cache has it so far");
         assert_eq!((machine.state(SMD[0]), machine.state(HMD)), ("E", "X"));
         machine
     }
@@ -149,7 +149,7 @@ fn umh_figure_5_b_1_the_other_gpu_acknowledges_the_read_request_and_the_host_sup
     let mut machine = Machine::first_n_store(&VIA_HOME);
     machine.n_store(1, 1, 2);
     assert_eq!(machine.said(SMD[1], HMD), [Kind::Get], "(3)");
-    assert_eq!(machine.said(HMD, SMD[0]), [Kind::Downgrade], "(4) a read request for the one who has it");
+    assert_eq!(machine.said(HMD, SMD[0]), [Kind::Downgrade], "(4) a read request for the holder");
     assert_eq!(machine.said(L2_OF[0], L1[0]), [Kind::Downgrade]);
     assert_eq!(machine.said(L1[0], L2_OF[0]), [Kind::Flushed], "L1 need not give what it has changed");
     assert_eq!(machine.said(L2_OF[0], SMD[0]), [Kind::Flushed], "(5) an acknowledgement");
@@ -166,7 +166,7 @@ fn umh_figure_5_b_2_the_other_gpu_gives_the_block_itself() {
     assert_eq!(machine.said(HMD, SMD[0]), [Kind::Downgrade], "(3) forwarded");
     assert_eq!(machine.lines_moved(STACK[0], SMD[1]), 2, "(7) from GPU to GPU");
     assert_eq!(machine.lines_moved(HOST, SMD[1]), 0, "the host gives nothing");
-    assert_eq!(machine.said(SMD[0], HMD), [Kind::FwdAck], "and is told who shares the block");
+    assert_eq!(machine.said(SMD[0], HMD), [Kind::FwdAck], "and is told which node shares the block");
     assert_eq!(machine.lines_moved(STACK[1], L2_OF[1]), 1, "(8)");
     assert_eq!((machine.state(SMD[0]), machine.state(SMD[1]), machine.state(HMD)), ("S", "S", "S"));
     machine.both_hold_their_bytes();
@@ -190,7 +190,7 @@ fn umh_figure_5_c_a_store_of_the_cpu_has_everything_merged() {
             assert_eq!(machine.lines_moved(L1[gpu], L2_OF[gpu]), 1, "(4) L1 answers with its bytes");
             assert_eq!(machine.lines_moved(STACK[gpu], HMD), 1, "and they come down");
             let above = [L1[gpu], L2_OF[gpu], SMD[gpu]].map(|node| machine.state(node));
-            assert_eq!(above, ["I", "I", "I"], "nobody keeps anything");
+            assert_eq!(above, ["I", "I", "I"], "no cache keeps anything");
         }
         assert_eq!(machine.lines[HOST.0 as usize][0].data, Block::full([1, 2, 9, 9]), "(5) merged by the byte masks");
         assert_eq!(machine.lines_moved(HOST, LLC), 1, "(6) one line, the block stays");

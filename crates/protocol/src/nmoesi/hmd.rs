@@ -105,7 +105,7 @@ impl Hmd {
     }
 
     fn answer<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) -> Done {
-        let to = work.line.asked.take().ok_or("has nobody to answer")?;
+        let to = work.line.asked.take().ok_or("has no requester to answer")?;
         let part = std::mem::take(&mut work.line.part);
         self.give(work, kind, to, part);
         Ok(())
@@ -245,7 +245,7 @@ impl<const N: usize> Controller<N> for Hmd {
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
         let from = || work.place.sharer(work.msg.from);
-        let asked = || work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
+        let asked = || work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows no waiting requester");
         let part = number::<N>(self.lines, work.msg.line);
         match Action::ALL[action as usize] {
             Action::Ask => {
@@ -277,7 +277,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::AnswerX => return self.answer(work, Kind::GetX),
             Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
             Action::AnswerBack => {
-                let to = work.line.asked.take().ok_or("has nobody to relieve")?;
+                let to = work.line.asked.take().ok_or("has no holder to take the line back from")?;
                 let line = line_of::<N>(self.lines, work.msg.line, std::mem::take(&mut work.line.part));
                 work.push(Msg::new(work.place.me, to, Kind::WriteBackAck, line, Block::EMPTY));
             }
@@ -301,7 +301,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::Return => work.line.dirty = work.line.dirty.without(single(part)),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::AnswerDone => {
-                let to = work.line.asked.take().ok_or("has nobody to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to tell")?;
                 work.line.part = 0;
                 let line = line_of::<N>(self.lines, work.msg.line, 0);
                 work.push(Msg::new(work.place.me, to, Kind::Done, line, Block::EMPTY));

@@ -285,7 +285,7 @@ impl<const N: usize> Controller<N> for L2 {
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
         let from = work.place.sharer(work.msg.from);
-        let asked = work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
+        let asked = work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows no waiting requester");
         match Action::ALL[action as usize] {
             Action::Hold => work.line.sharers.add(from),
             Action::HoldAlone => work.line.sharers = from,
@@ -300,7 +300,7 @@ impl<const N: usize> Controller<N> for L2 {
             Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
             Action::AnswerS => return common::answer(work, Kind::PutS),
             Action::AnswerOnce => {
-                let to = work.line.asked.take().ok_or("has nobody to answer")?;
+                let to = work.line.asked.take().ok_or("has no requester to answer")?;
                 let (me, msg) = (work.place.me, *work.msg);
                 work.push(Msg { acks: wt::ONCE, ..Msg::new(me, to, Kind::PutS, msg.line, msg.data) });
             }

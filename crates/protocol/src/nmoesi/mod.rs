@@ -49,7 +49,7 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
         Role::L1 => Arc::new(wt::WriteThrough { grain }),
         Role::L2 => Arc::new(l2::L2),
         Role::GpuMemory => Arc::new(smd::Smd { lines, releases_home }),
-        // Only GPUs hold anything, and they hold blocks.
+        // The nodes above are memories of GPUs, which hold blocks; none holds single lines.
         Role::HostMemory => Arc::new(hmd::Hmd { lines, singles: Sharers::NONE, peer }),
         Role::Store => Arc::new(store::Store),
         _ => return None,

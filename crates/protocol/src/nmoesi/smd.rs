@@ -295,7 +295,7 @@ impl Smd {
     }
 
     fn answer<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) -> Done {
-        let to = work.line.asked.take().ok_or("has nobody to answer")?;
+        let to = work.line.asked.take().ok_or("has no requester to answer")?;
         let number = std::mem::take(&mut work.line.part);
         self.give(work, kind, to, number);
         Ok(())

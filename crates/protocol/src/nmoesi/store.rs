@@ -22,7 +22,7 @@ pub struct Store;
 
 /// Sends the line to the node that the directory names.
 fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Done {
-    let to = work.msg.of.ok_or("knows nobody to give the line to")?;
+    let to = work.msg.of.ok_or("knows no node to give the line to")?;
     work.send(to, kind, work.line.data);
     Ok(())
 }

@@ -33,7 +33,7 @@ fn a_hit_takes_its_wires_and_a_miss_the_way_to_memory_too() {
 /// Three loads that hit arrive in cycle 102. One port: they are looked up in 102, 103 and 104, and answered 3 cycles
 /// later. Two ports: two of them in 102.
 #[test]
-fn hits_that_arrive_together_are_looked_up_one_per_port_and_cycle() {
+fn hits_that_arrive_at_one_bank_together_are_looked_up_one_per_port_and_cycle() {
     let fill = [load(0, 0), load(0, 1), load(0, 2)];
     let hits = || fill.into_iter().chain([load(100, 0), load(100, 1), load(100, 2)]).collect();
     let one = run(cache(), hits());
@@ -55,8 +55,8 @@ fn a_request_of_four_lanes_occupies_the_look_up_for_four_cycles() {
 }
 
 /// Loads of three lines arrive in cycle 2 and are looked up in 2, 3 and 4. Without a limit their replies come in 25, 26
-/// and 27. With two miss registers, the third finds none in 4. Answers come first: lines 0 and 1 arrive in 22 and 23, and
-/// the port is taken. In 24 the third load is tried again and asks memory: 24 + 20 + 3 = 47.
+/// and 27. With two miss registers, the third finds none in 4. Answers come first: lines 0 and 1 arrive in 22 and 23,
+/// and the port is taken. In 24 the third load is tried again and asks memory: 24 + 20 + 3 = 47.
 #[test]
 fn a_miss_that_finds_no_mshr_is_tried_again_when_the_port_is_free_after_an_answer() {
     let loads = || vec![load(0, 0), load(0, 1), load(0, 2)];
@@ -82,10 +82,10 @@ fn a_load_of_a_line_in_flight_waits_for_it_and_is_served_a_cycle_after_the_first
     assert_eq!(report.loads(), [0, 1, 1]);
 }
 
-/// One load may wait for the line. The third finds the join queue full in cycle 104 and stays on its wire, and so does the
-/// hit of another line behind it. The line comes in 122, and the waiting load is served in 123. By its own step that load
-/// has woken the line's queue once more: the port spends 124 on finding it empty. The third load is served in 125 and the
-/// hit in 126. Each reply takes 3 cycles.
+/// One load may wait for the line. The third finds the join queue full in cycle 104 and stays on its wire, and so does
+/// the hit of another line behind it. The line comes in 122, and the waiting load is served in 123. By its own step
+/// that load has woken the line's queue once more: the port spends 124 on finding it empty. The third load is served in
+/// 125 and the hit in 126. Each reply takes 3 cycles.
 #[test]
 fn a_full_join_queue_stops_the_wire_and_a_hit_behind_it() {
     let mut limited = cache();
@@ -106,8 +106,8 @@ fn a_store_is_answered_when_memory_has_acknowledged_it() {
 }
 
 /// On a network that may reorder messages, a store to a byte in flight waits until that byte is acknowledged, in cycle
-/// 22. It is tried again in 23 and takes 20 cycles to memory and back and 3 to the requester: 46. Where the network keeps
-/// their order, it goes ahead in cycle 3: 3 + 20 + 3 = 26.
+/// 22. It is tried again in 23 and takes 20 cycles to memory and back and 3 to the requester: 46. Where the network
+/// keeps their order, it goes ahead in cycle 3: 3 + 20 + 3 = 26.
 #[test]
 fn a_second_store_to_a_byte_in_flight_waits_unless_the_network_keeps_their_order() {
     let stores = || vec![store(0, 7), store(1, 7)];

@@ -1,5 +1,5 @@
-//! A cache between a requester, whose messages the test lists, and a memory that answers in the cycle in which a message
-//! arrives. The wires take [`DOWN`], [`UP`] and [`BELOW`] cycles; all other cycles are the cache's.
+//! A cache between a requester, whose messages the test lists, and a memory that answers in the cycle in which a
+//! message arrives. The wires take [`DOWN`], [`UP`] and [`BELOW`] cycles; all other cycles are the cache's.
 
 use cache::{BankSpec, Cache, CacheSpec, Requesters, Shape};
 use engine::{Cycles, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions, Scope, Value};

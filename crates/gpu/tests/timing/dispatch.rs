@@ -28,8 +28,8 @@ fn a_kernel_of_one_workgroup_ends_when_its_stores_have_left_first_level_caches()
     assert_eq!(report.ends, [149]);
 }
 
-/// Invalidating before the kernel and flushing the shared caches after it are an order each, of 30 cycles; `finish` adds
-/// its 40 at the end: 149 + 30 + 30 + 40.
+/// Invalidating before the kernel and flushing the shared caches after it are an order each, of 30 cycles; `finish`
+/// adds its 40 at the end: 149 + 30 + 30 + 40.
 #[test]
 fn orders_around_a_kernel_and_its_finish_add_to_its_time() {
     assert_eq!(ORDER, 30);
@@ -58,8 +58,8 @@ fn workgroups_start_an_interval_apart() {
     assert_eq!(report.code, [[(105, 0), (115, 0), (125, 0), (135, 0)]]);
 }
 
-/// Two workgroups at a time, and then 10 cycles. On one unit their wavefronts fetch one after the other, a line a cycle;
-/// on two units, at the same time.
+/// Two workgroups at a time, and then 10 cycles. On one unit their wavefronts fetch one after the other, a line a
+/// cycle; on two units, at the same time.
 #[test]
 fn a_burst_of_workgroups_starts_together() {
     let dispatcher = DispatcherSpec { interval: Cycles(10), burst: 2, ..dispatcher() };
@@ -68,9 +68,9 @@ fn a_burst_of_workgroups_starts_together() {
     assert_eq!(Rig { units: 2, ..rig }.run(&EMPTY).code, [[(105, 0), (115, 0)], [(105, 0), (115, 0)]]);
 }
 
-/// A unit with place for one wavefront. The first workgroup fetches in 105 and ends in 114; the dispatcher hears of it in
-/// 119, and the next one fetches in 124, 19 cycles after the first. With place for two, the first two fetch in 105 and
-/// 106, end in 114 and 115, and the next two fetch in 124 and 125.
+/// A unit with place for one wavefront. The first workgroup fetches in 105 and ends in 114; the dispatcher hears of it
+/// in 119, and the next one fetches in 124, 19 cycles after the first. With place for two, the first two fetch in 105
+/// and 106, end in 114 and 115, and the next two fetch in 124 and 125.
 #[test]
 fn a_workgroup_waits_until_the_dispatcher_has_heard_of_the_end_of_another() {
     let rig = |waves_per_simd| {
@@ -85,9 +85,9 @@ fn a_workgroup_waits_until_the_dispatcher_has_heard_of_the_end_of_another() {
 }
 
 /// Two units with place for one wavefront, and three workgroups. Each compares its number in 114 (2 + 1 cycles) and
-/// branches in 117 (2 + 4): the second ends in 123, which the dispatcher hears in 128. The first sleeps for 64 cycles and
-/// ends in 187, heard in 192. A third workgroup that may go anywhere is sent to the second unit in 128 and fetches in 133.
-/// One that is bound waits for the first unit: 192 and 197.
+/// branches in 117 (2 + 4): the second ends in 123, which the dispatcher hears in 128. The first sleeps for 64 cycles
+/// and ends in 187, heard in 192. A third workgroup that may go anywhere is sent to the second unit in 128 and fetches
+/// in 133. One that is bound waits for the first unit: 192 and 197.
 #[test]
 fn a_bound_workgroup_waits_for_its_unit_while_another_is_free() {
     let run = |placement| {

@@ -15,8 +15,8 @@ fn straight(words: usize) -> Vec<u32> {
     code
 }
 
-/// The first of 32 instructions is issued in cycle 114. The second line is requested when the first arrives, in 113, and
-/// is there in 121, before the 16 instructions of the first have been issued: 114 + 31 = 145 for the last.
+/// The first of 32 instructions is issued in cycle 114. The second line is requested when the first arrives, in 113,
+/// and is there in 121, before the 16 instructions of the first have been issued: 114 + 31 = 145 for the last.
 #[test]
 fn the_next_line_comes_while_the_instructions_of_the_one_before_are_issued() {
     let report = Rig::default().run(&straight(32));
@@ -25,10 +25,10 @@ fn the_next_line_comes_while_the_instructions_of_the_one_before_are_issued() {
     assert_eq!(report.count("wave_instructions"), 32);
 }
 
-/// A line of code takes 30 cycles: requested in 105, it arrives in 135, and the next one, requested then, in 165. From 136
-/// on 15 instructions are issued, up to 150. The 16th is at the end of its line and might be eight bytes long, so it waits
-/// for the second line and is issued in 166, the last, 16 instructions later, in 182. The code cache is now the slowest
-/// to carry out the order at the end: 10 cycles more than the vector cache.
+/// A line of code takes 30 cycles: requested in 105, it arrives in 135, and the next one, requested then, in 165. From
+/// 136 on 15 instructions are issued, up to 150. The 16th is at the end of its line and might be eight bytes long, so
+/// it waits for the second line and is issued in 166, the last, 16 instructions later, in 182. The code cache is now
+/// the slowest to carry out the order at the end: 10 cycles more than the vector cache.
 #[test]
 fn a_wavefront_waits_for_a_line_that_comes_late() {
     let report = Rig { code: 30, ..Rig::default() }.run(&straight(32));
@@ -60,8 +60,8 @@ fn a_branch_out_of_the_buffer_waits_for_the_line_in_flight_and_then_for_its_own(
     assert_eq!(report.ends, [130 + END]);
 }
 
-/// A branch to the next instruction is issued in 114 and takes 2 + 4 cycles: 120. If branches empty the buffer, the line
-/// is requested again in 114, arrives in 122, and the next instruction is issued in 123.
+/// A branch to the next instruction is issued in 114 and takes 2 + 4 cycles: 120. If branches empty the buffer, the
+/// line is requested again in 114, arrives in 122, and the next instruction is issued in 123.
 #[test]
 fn a_branch_within_the_buffer_fetches_nothing_unless_branches_empty_it() {
     let code = [branch(0), S_ENDPGM];

@@ -1,8 +1,8 @@
 //! Vector accesses: how lanes become requests for lines, and when these are sent.
 //!
-//! All kernels here begin alike: two vector instructions, issued in 114 and 120, of 2 + 4 cycles each; the load, issued in
-//! 126, reaches the coalescer after 2 + 3 cycles, in 131, and its first request is sent in 132. The vector cache takes 20
-//! cycles: 152. The wavefront waits for the reply, and ends in the cycle in which it comes.
+//! All kernels here begin alike: two vector instructions, issued in 114 and 120, of 2 + 4 cycles each; the load, issued
+//! in 126, reaches the coalescer after 2 + 3 cycles, in 131, and its first request is sent in 132. The vector cache
+//! takes 20 cycles: 152. The wavefront waits for the reply, and ends in the cycle in which it comes.
 
 use crate::{
     code::{V2_ZERO, loads, shifted},
@@ -42,10 +42,10 @@ fn lanes_that_load_a_line_each_make_a_request_each() {
     assert_eq!((report.vector[63], report.ends[0]), ((195, 63 * 64, 1), 215 + END));
 }
 
-/// The wavefront continues in 132, when its first load has been split, and issues the second, which reaches the coalescer
-/// in 137. The first one's requests have been sent by 135, so those of the second are sent in 138 to 141: answered in 161.
-/// With four slots for lines, it has to wait until all four of the first are free, in 155: requests in 156 to 159,
-/// answered in 179.
+/// The wavefront continues in 132, when its first load has been split, and issues the second, which reaches the
+/// coalescer in 137. The first one's requests have been sent by 135, so those of the second are sent in 138 to 141:
+/// answered in 161. With four slots for lines, it has to wait until all four of the first are free, in 155: requests in
+/// 156 to 159, answered in 179.
 #[test]
 fn a_second_load_is_split_when_there_are_slots_for_all_its_lines() {
     let report = Rig::default().run(&loads(shifted(WORDS), 2));
@@ -60,8 +60,8 @@ fn a_second_load_is_split_when_there_are_slots_for_all_its_lines() {
 
 /// The wavefronts of a workgroup share the unit's port to its cache. The search for a wavefront to fetch for begins at
 /// slot 1, so the second wavefront fetches its code in 105 and the first in 106. They run on different SIMDs, a cycle
-/// apart: the first one's load reaches the coalescer in 132. The other's requests are sent in 132 to 135, and its own in
-/// 136 to 139: answered in 159.
+/// apart: the first one's load reaches the coalescer in 132. The other's requests are sent in 132 to 135, and its own
+/// in 136 to 139: answered in 159.
 #[test]
 fn wavefronts_share_the_port_to_the_vector_cache() {
     let report = Rig { items: 128, ..Rig::default() }.run(&loads(shifted(WORDS), 1));

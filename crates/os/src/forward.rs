@@ -339,7 +339,7 @@ mod tests {
         assert!(refused("instructions:3", "instructions:4").contains("begins before the program"));
         assert!(refused("kernel:3", "instructions:4").contains("kernels:N"));
         assert!(refused("instructions:3", "kernels:1").contains("instructions:N"));
-        assert!(refused("roi", "kernels:1").contains("not known before"));
+        assert!(refused("roi", "kernels:1").contains("reaches it without notice"));
     }
 
     #[test]

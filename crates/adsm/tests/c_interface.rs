@@ -95,7 +95,7 @@ fn objects_follow_kernels_to_other_devices() {
 }
 
 #[test]
-fn a_setting_that_makes_no_sense_is_told_by_the_first_call() {
+fn a_setting_that_makes_no_sense_is_reported_by_the_first_call() {
     let Some(program) = compile("examples/vecadd.c", "vecadd-setting") else { return };
     let output = run(&program, &[("ADSM_BLOCK", "12")]);
     assert!(!output.status.success());

@@ -39,7 +39,7 @@ impl Block {
         let state = self.word.lock();
         self.open.with(|open| {
             // SAFETY: locked; loom would report any other use at the same time.
-            assert_eq!(unsafe { *open }, state == DIRTY, "nobody sees a state whose pages don't agree with it");
+            assert_eq!(unsafe { *open }, state == DIRTY, "no thread sees a state whose pages don't agree with it");
         });
         let next = step(state);
         self.open.with_mut(|open| {

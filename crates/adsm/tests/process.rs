@@ -130,7 +130,7 @@ fn case_bad_access() {
 }
 
 #[test]
-fn a_stack_overflow_is_still_told_by_who_tells_of_it() {
+fn a_stack_overflow_is_still_reported_by_the_handler_of_the_standard_library() {
     let output = case("case_stack_overflow");
     let told = told(&output);
     assert!(!output.status.success() && told.contains("has overflowed its stack"), "{:?} {told}", output.status);

@@ -102,7 +102,7 @@ fn a_kernel_that_panics_is_an_error_of_its_sync() {
 }
 
 #[test]
-fn a_launch_that_fails_is_told_and_the_object_is_still_there() {
+fn a_failed_launch_is_reported_and_keeps_the_object() {
     for config in every_setting() {
         let (sim, runtime) = with(poisoned(), config);
         let kernel = add_one(&runtime);
@@ -115,7 +115,7 @@ fn a_launch_that_fails_is_told_and_the_object_is_still_there() {
 }
 
 #[test]
-fn an_error_of_the_kernel_is_told_by_its_sync() {
+fn an_error_of_the_kernel_is_reported_by_its_sync() {
     let (sim, runtime) = with(poisoned(), Config::default());
     let kernel = add_one(&runtime);
     let (mut x, mut y) = (runtime.alloc::<u8>(PAGE).unwrap(), runtime.alloc::<u8>(PAGE).unwrap());

@@ -652,7 +652,8 @@ impl Cache {
 impl Top {
     fn reply(&self, mut answer: front::Answer) {
         answer.reply.stamp |= stamp_of(self.era, 0);
-        let (.., sender) = self.wires.iter().find(|(node, ..)| *node == answer.to).expect("who asked is connected");
+        let (.., sender) =
+            self.wires.iter().find(|(node, ..)| *node == answer.to).expect("every requester is connected");
         let bytes = HEADER + answer.reply.data.mask().len() as u64;
         sender.send(Lane::Reply, answer.reply, bytes);
     }

@@ -17,23 +17,23 @@ pub struct Check {
     /// Its name (see `cohesim list protocols`), `NAME:SYSTEM` for one of its systems (`adsm:lazy`), or `all`.
     #[arg(required_unless_present = "mutants", default_value = "all", hide_default_value = true)]
     protocol: String,
-    /// How many caches take part (for ADSM: accelerators). Unless given 3, of the largest protocols 2, as with --mutants.
+    /// Number of caches (for ADSM: accelerators) [default: 3; 2 for the largest protocols and with --mutants].
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=6))]
     caches: Option<u8>,
-    /// How many lines (for ADSM at least one for each accelerator).
+    /// Number of lines (for ADSM at least one for each accelerator).
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
     lines: u8,
-    /// How many stores, each of a value of its own.
+    /// Number of stores; each writes a different value.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=7))]
     values: u8,
-    /// Give up beyond this many states. Unless given 50 million, and with --mutants 20 thousand for each change.
+    /// Give up beyond this many states [default: 50 million; with --mutants 20 thousand for each change].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     max_states: Option<u32>,
     /// Change every cell of the tables in turn, and say which changes the checker does not notice: by random walks over the protocol's
     /// systems, the larger ones included, and then by searches.
     #[arg(long)]
     mutants: bool,
-    /// With --mutants: how many random walks each system is given.
+    /// With --mutants: number of random walks for each system.
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
     walks: u32,
 }

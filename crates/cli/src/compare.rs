@@ -22,12 +22,12 @@ use std::{
     time::Instant,
 };
 
-/// Run a program on several machines and compare them: time, speedup, bytes moved, and where the cycles of cores and compute units
-/// went.
+/// Run a program on several machines and compare them: time, speedup, bytes moved, and where the cycles of cores and
+/// compute units went.
 ///
-/// `--designs` takes every memory design of the papers on comparable hardware: copies, zero-copy, unified memory by software, ADSM,
-/// UMH, RDMA, HMG, HALCONE, G-TSC, virtual caches, CPU and GPU on one chip. Each has one GPU unless `--set gpus=N` says more; designs that
-/// can't have as many are left out, and the reason is told.
+/// `--designs` takes every memory design of the papers on comparable hardware: copies, zero-copy, unified memory by
+/// software, ADSM, UMH, RDMA, HMG, HALCONE, G-TSC, virtual caches, CPU and GPU on one chip. Each has one GPU, or N with
+/// `--set gpus=N`; designs that can't have N GPUs are left out, and a note says why.
 ///
 /// `--set` changes a key of every machine that has it; one that has an effect on none of them is refused.
 ///
@@ -39,8 +39,8 @@ pub struct Compare {
     /// The machines: names (see `cohesim list systems`) or files. Speedups are against the first.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', default_values = DEFAULT)]
     systems: Vec<String>,
-    /// How many machines are simulated at a time; the result is the same [default: as many as there are processors for their
-    /// threads]. A program that may write to a folder of this computer runs on one machine at a time.
+    /// Number of machines to simulate at the same time, which changes no result [default: as many as this computer has
+    /// processors for]. A program that may write to a folder of this computer runs on one machine at a time.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
     /// Compare every memory design of the papers, on one GPU unless --set gpus=N says more.

@@ -35,36 +35,38 @@ pub struct GuestOptions {
     #[arg(long, value_name = "HOST[:GUEST][:rw]",
           value_parser = OsStringValueParser::new().try_map(|text| Mount::parse(&text)))]
     mount: Vec<Mount>,
-    /// Show the program the libraries of this computer (/lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib) to read, for one that is
-    /// dynamically linked.
+    /// Show the libraries of this computer (/lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib) to the program, to
+    /// read: for a dynamically linked program.
     #[arg(long)]
     host_libraries: bool,
     /// Show the program a folder as its /, to read: a dynamically linked one finds its loader and libraries there.
     #[arg(long, value_name = "DIR", conflicts_with = "host_libraries")]
     root: Option<PathBuf>,
-    /// How much memory the program may use.
+    /// Maximum memory of the program.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     memory: Bytes,
-    /// How many processors the program is told there are [default: as many as the machine has, else 4].
+    /// Number of processors that the program sees [default: those of the machine, or 4].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     cpus: Option<u32>,
-    /// Stop the program after so many instructions.
+    /// Stop the program after this many instructions.
     #[arg(long, value_name = "N")]
     max_instructions: Option<u64>,
-    /// Stop the program after so much simulated time, such as 10s, 5ms or 100us.
+    /// Stop the program after this much simulated time, such as 10s, 5ms or 100us.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Time>,
-    /// How long a file that the program writes may become.
+    /// Maximum size of a file that the program writes.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     max_file: Bytes,
-    /// How much the program may write to files in all. (What is compiled for it is kept in the user's cache, 512 MiB in all.)
+    /// Maximum number of bytes that the program may write to files in all. (What is compiled for it is kept in the
+    /// user's cache, at most 512 MiB in all.)
     #[arg(long, value_name = "SIZE", default_value = "16GiB", value_parser = size)]
     max_written: Bytes,
-    /// How much of the program's output is kept where it is not shown (with --json, and by compare); the rest is counted.
+    /// Maximum size of the program's output that is kept where it is not shown (with --json, and by compare); the rest
+    /// is only counted.
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     max_output: Bytes,
-    /// A variable for the program's environment, which is otherwise empty but for PATH and HOME (and, with --host-libraries or
-    /// --root, LD_LIBRARY_PATH, where the OpenCL library is).
+    /// A variable for the program's environment, which is otherwise empty but for PATH and HOME (and, with
+    /// --host-libraries or --root, LD_LIBRARY_PATH, where the OpenCL library is).
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
     #[command(flatten)]

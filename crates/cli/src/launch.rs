@@ -53,13 +53,13 @@ pub struct Launch {
     /// Print elements of argument N afterwards: 2:f32:0..8.
     #[arg(short, long = "dump", value_name = "N:TYPE:RANGE")]
     dumps: Vec<Dump>,
-    /// Launch so many times, one after the other, on the same buffers.
+    /// Number of launches, one after the other, on the same buffers.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
     /// Threads that run work-groups [default: all cores]; the result does not depend on it.
     #[arg(short, long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Give up when one wavefront has executed so many instructions [default: never].
+    /// Give up when a wavefront has executed this many instructions [default: never].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]

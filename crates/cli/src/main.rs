@@ -56,7 +56,7 @@ Examples:
                                          the same in time, on a machine, every read compared with what it must return
   cohesim show protocol vi               a coherence protocol, as tables (--diagram: as state diagrams)
   cohesim check vi                       every interleaving of its messages on a small system
-  cohesim stress --system r9nano         random accesses of everybody, every read compared with what it must return
+  cohesim stress --system r9nano         random accesses of all requesters, every read checked
   cohesim bench gcn3                     how fast kernels run
   cohesim bench x86                      how fast host code runs
   cohesim bench engine                   how fast the event engine is, beside three others

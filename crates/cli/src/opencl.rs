@@ -13,14 +13,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = "OpenCL")]
 pub struct OpenCl {
-    /// How many GPUs without time there are; a machine has its own. The program sees one device whose work-groups are dealt to
-    /// all of them.
+    /// Number of functional GPUs; a machine has its own. The program sees one device whose work-groups are dealt to all
+    /// of them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: Option<u32>,
-    /// What devices the program sees: `gang`, one whose work-groups are dealt to all GPUs, or `each`, one for each GPU [default: as the machine says, else gang].
+    /// The devices that the program sees: `gang`, one device whose work-groups are dealt to all GPUs, or `each`, one
+    /// for each GPU [default: as the machine says, or gang].
     #[arg(long, value_name = "gang|each")]
     devices: Option<Devices>,
-    /// The same as --devices each.
+    /// Short for --devices each.
     #[arg(long)]
     device_per_gpu: bool,
     /// Where memory lies that host and GPUs use, and when its bytes move [default: as the machine's host and GPU do it, else memcpy].
@@ -34,28 +35,28 @@ pub struct OpenCl {
     /// shared: host and GPUs use the same bytes.
     #[arg(long, value_name = "POLICY", verbatim_doc_comment)]
     memory_policy: Option<PolicyKind>,
-    /// How a buffer is spread over the memories of GPUs: ranges (one for each GPU), pages (dealt in turn), first-touch (a page lies with
-    /// the GPU that accesses it first), shared (in memory that all have in common), or 'device N' [default: ranges; with --devices
-    /// each, the first device of the buffer's context].
+    /// How a buffer is spread over the memories of GPUs: ranges (one for each GPU), pages (dealt in turn), first-touch
+    /// (a page lies with the GPU that accesses it first), shared (in a memory that all GPUs share), or 'device N'
+    /// [default: ranges; with --devices each, the first device of the buffer's context].
     #[arg(long, value_name = "HOW")]
     spread: Option<Spread>,
-    /// How much memory each GPU without time has of its own, such as 64MiB [default: with memcpy, zero-copy and shared, none: it uses
-    /// the program's; else 16GiB].
+    /// Size of each functional GPU's own memory, such as 64MiB [default: with memcpy, zero-copy and shared, none: the
+    /// GPU uses the program's memory; otherwise 16GiB].
     #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
     gpu_memory: Option<Bytes>,
-    /// For adsm-rolling: how much is moved at a time.
+    /// For adsm-rolling: size of a block, which is moved at a time.
     #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
     adsm_block: Option<Bytes>,
-    /// For adsm-rolling: how many blocks may be changed before the first of them is sent [default: two for each object].
+    /// For adsm-rolling: number of modified blocks before the first of them is sent [default: two for each object].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     adsm_rolling: Option<u64>,
     /// To look for mistakes, without time: copies of pages that are not valid are overwritten.
     #[arg(long, hide = true)]
     poison: bool,
-    /// To see whether a mistake is noticed: forget transfer N or shootdown N of the driver, such as transfer:3.
+    /// Leave out transfer N or shootdown N of the driver, such as transfer:3, to test that checks notice it.
     #[arg(long, hide = true, value_name = "WHAT:N", value_parser = forgotten)]
     forget: Option<(Forgotten, u64)>,
-    /// Stop a kernel of which one wavefront has executed so many instructions [default: never].
+    /// Stop a kernel when one of its wavefronts has executed this many instructions [default: never].
     #[arg(long, value_name = "N")]
     max_kernel_instructions: Option<u64>,
     /// Run clang for clBuildProgram even where nothing can confine it: the program's source can then read your files.

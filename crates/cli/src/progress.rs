@@ -200,7 +200,7 @@ impl Rates {
 }
 
 impl Seen {
-    /// What there is to tell after so much time. Of what has not begun nothing is told.
+    /// The progress line after this much time; it leaves out what has not begun.
     fn message(&self, rates: Rates, elapsed: Duration) -> String {
         let mut parts = Vec::new();
         let counted = |count: u64, rate: f64, what: &str| {

@@ -20,8 +20,8 @@ use std::{
 
 /// Repeat an experiment of a paper: what it reports, what is measured, and their ratio.
 ///
-/// Results of runs are kept, so that an experiment that was broken off goes on where it was. The exit code is 0 only if every
-/// run that it needs ended well.
+/// Results of runs are kept, so an experiment that was interrupted continues where it was. The exit code is 0 only if
+/// every run that it needs ended well.
 #[derive(clap::Args)]
 pub struct Repro {
     /// The experiment (see `cohesim list experiments`).
@@ -35,7 +35,7 @@ pub struct Repro {
     /// Run programs on this computer too, where the experiment compares with a real one.
     #[arg(long)]
     native: bool,
-    /// How many runs go on at a time; the result is the same [default: as many as there are processors].
+    /// Number of runs at a time, which changes no result [default: the number of processors].
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
     /// Write findings.json and a page to look at (report.html) to this folder.
@@ -145,7 +145,7 @@ impl Headway {
         }
     }
 
-    /// What the other runs take if they go on as these did.
+    /// Estimated time of the remaining runs, from the average of those that have ended.
     fn left(&self, of: usize) -> String {
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
         let open = of.saturating_sub(self.kept.load(Ordering::Relaxed) + ended);

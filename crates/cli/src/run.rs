@@ -18,12 +18,13 @@ use viewer::Live;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program.
 ///
-/// On a machine with a CPU (apu-c-l3 and its like) all of it runs in time: host code, system calls and copies on the machine's
-/// cores, kernels on its GPU. On one without, kernels run in time and host code executes an instruction a nanosecond. With --functional
-/// nothing has time but instructions.
+/// On a machine with a CPU (such as apu-c-l3) the whole program is timed: host code, system calls and copies on the
+/// machine's cores, kernels on its GPU. On a machine without one, kernels are timed, and host code executes an
+/// instruction per nanosecond. With --functional nothing is timed but the number of instructions.
 ///
-/// The program sees the folder it is started in and those given with --mount, read-only unless said otherwise, and nothing
-/// else of this computer. One that is dynamically linked needs its loader and libraries too (--host-libraries, --root). Its exit code is the command's; a program that a signal ended gives 128 plus the signal's number.
+/// The program sees the folder it is started in and those given with --mount, read-only unless said otherwise, and
+/// nothing else of this computer. A dynamically linked program also needs its loader and libraries (--host-libraries,
+/// --root). Its exit code is the command's; a program that was ended by a signal gives 128 plus the signal's number.
 #[derive(clap::Args)]
 pub struct Run {
     #[command(flatten)]
@@ -33,14 +34,14 @@ pub struct Run {
     system: Option<String>,
     #[command(flatten)]
     how: System,
-    /// Run without a timing model: a nominal core executes one instruction a nanosecond. With --check, data races of kernels are
-    /// looked for and told.
+    /// Run without a timing model: a nominal core executes one instruction per nanosecond. With --check, data races of
+    /// kernels are detected and reported.
     #[arg(long, conflicts_with_all = ["sets", "threads", "out", "trace", "fast_forward"])]
     functional: bool,
     #[command(flatten)]
     checkpoints: CheckpointOptions,
-    /// Show the run in the browser while it goes on: progress, what waits for what, fill of queues; it can be paused and stopped there. The
-    /// page is for this computer only; PORT 0 takes one that is free.
+    /// Show the run in the browser while it is in progress: how far it is, what waits for what, how full queues are. It
+    /// can be paused and stopped there. The page is for this computer only; PORT 0 takes a free port.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "7879", conflicts_with = "functional")]
     live: Option<u16>,
 }

@@ -17,8 +17,8 @@ use std::{
 /// Caches and queues are made as small as they can be, so that lines are evicted and wires are full all the time; `--as-is`
 /// leaves the machine as its file says.
 ///
-/// Where the GPUs' driver keeps page tables (multi-pcie, multi-nvlink, multi-shared), it moves pages between memories all the time: TLBs and
-/// caches give them up, a DMA engine copies them, and accesses to pages that are not there wait until it has answered.
+/// If the GPUs' driver keeps page tables (multi-pcie, multi-nvlink, multi-shared), it moves pages between memories all the
+/// time: TLBs and caches drop them, a DMA engine copies them, and accesses to absent pages wait for the driver's answer.
 #[derive(clap::Args)]
 pub struct Stress {
     /// The machine: a name (see `cohesim list systems`) or a file.
@@ -30,26 +30,26 @@ pub struct Stress {
     /// Leave caches and queues as large as they are.
     #[arg(long)]
     as_is: bool,
-    /// How many accesses, of all compute units and cores together: 50000, 100k, 10M.
+    /// Number of accesses of all compute units and cores together: 50000, 100k, 10M.
     #[arg(short, long, default_value = "1M", value_parser = count)]
     operations: u64,
-    /// Which random numbers.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Leave pages where they are, on a machine whose driver could move them: all testers race for the same bytes, by their places in
     /// memory.
     #[arg(long)]
     fixed_pages: bool,
-    /// To see whether a mistake is noticed: flushes, invalidations or shootdowns are left out when pages are taken away.
+    /// Leave out flushes, invalidations or shootdowns when pages are moved, to see that the checks notice it.
     #[arg(long, hide = true, value_name = "flush|invalidation|shootdown", value_parser = forgotten)]
     forget: Option<Forgotten>,
-    /// How many lines of memory are accessed.
+    /// Number of lines of memory that are accessed.
     #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     lines: u64,
-    /// Go on with the next seeds, each a run of its own, until so much time of yours has passed: 90s, 10m, 1h.
+    /// Continue with the next seeds, one run each, until this much real time has passed: 90s, 10m, 1h.
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
-    /// Run in this many threads; the result is the same.
+    /// Number of threads, which changes no result.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
 }
@@ -147,7 +147,7 @@ impl Stress {
             let run = self.run_with(&machine, seed, ui)?;
             ui.print(&format!(
                 "{} ({}), seed {seed}: {} loads, {} stores and {} atomic accesses to {} lines, {} evictions{}: every read was right, \
-                 nobody got stuck\n  {} simulated in {:.1} s; statistics sha256 {}\n",
+                 every access ended\n  {} simulated in {:.1} s; statistics sha256 {}\n",
                 machine.name,
                 machine.protocol.name,
                 run.loads,

@@ -21,25 +21,26 @@ pub struct System {
     /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Run in this many threads; the result is the same.
+    /// Number of threads, which changes no result.
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZero<usize>,
-    /// Run without time up to a point, and in time from there: kernel:N (the start of the N-th kernel), roi (the mark of the
-    /// program's region of interest) or instructions:N. Caches are cold there, unless --warm-up says otherwise.
+    /// Run without time up to a point, and timed from there on: kernel:N (the start of the N-th kernel), roi (the start
+    /// of the program's region of interest) or instructions:N. Caches are cold at that point, unless --warm-up says
+    /// otherwise.
     #[arg(long, value_name = "POINT")]
     fast_forward: Option<Point>,
-    /// What runs in time before the point, to warm the caches, without being measured: cold (nothing), kernels:N or
+    /// What is timed before the point, to warm the caches, without being measured: cold (nothing), kernels:N or
     /// instructions:N.
     #[arg(long, value_name = "HOW", default_value = "cold", requires = "fast_forward")]
     warm_up: WarmUp,
-    /// Compare every read, and memory in the end, with what it must hold; ends at the first that is wrong.
+    /// Check every read, and memory at the end, against the golden image; stop at the first wrong value.
     #[arg(long)]
     pub check: bool,
     /// Write statistics, the machine and a page to look at (report.html) to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write a trace of at most so many events too, for ui.perfetto.dev; an event takes about 100 bytes. Kernels are spans of their
-    /// GPU's dispatcher.
+    /// Also write a trace of at most this many events, for ui.perfetto.dev; an event takes about 100 bytes. Kernels are
+    /// spans of their GPU's dispatcher.
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
     trace: Option<usize>,
     /// Of every PERIOD of simulated time, trace the first LENGTH only, such as 1us/50us: a glimpse of a long run.

@@ -1,5 +1,5 @@
-//! A test of the commands that pages show: each must be one that this program understands, about machines, programs and experiments that
-//! there are.
+//! A test of the commands that pages of the documentation show: this program must understand each of them, and the
+//! machines, programs and experiments that they name must exist.
 
 #[path = "../tests/pages/mod.rs"]
 mod pages;

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_right_more_often_is_believed() {
+    fn the_predictor_that_is_right_more_often_is_chosen() {
         // One branch alternates, the other is random but mostly taken: history helps only the first.
         let mut state = 1u32;
         let branches = (0..2000).map(move |n| {

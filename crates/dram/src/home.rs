@@ -307,7 +307,7 @@ mod tests {
         assert!(home.known.is_empty());
         let mut byte = [0];
         home.store.read(PhysAddr(LINE as u64 + 3), &mut byte);
-        assert_eq!(byte, [7], "whoever shares the store sees it");
+        assert_eq!(byte, [7], "an element that shares the store sees it");
     }
 
     /// Two caches hold the line shared. The first is granted ownership and writes the line back before the second has
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_the_protocol_does_not_know_is_told_with_the_line_s_history() {
+    fn a_message_that_the_protocol_does_not_know_is_reported_with_the_line_s_history() {
         let mut home = home(mesi::directory::MC);
         say(&mut home, 0, Kind::Get, LINE_0, Block::EMPTY).unwrap();
         let hole = home.offer(Msg::new(Node(0), ME, Kind::InvAck, LINE_0, Block::EMPTY)).unwrap_err();

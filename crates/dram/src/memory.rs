@@ -113,7 +113,7 @@ pub struct Memory {
     atomics: VecDeque<Packet>,
     /// Reports writes with their logical times to the golden image, in protocols with timestamps.
     observer: Option<Reporter>,
-    /// Flushes of lines that the second side has to give up first, with those who want them.
+    /// Flushes of lines that the second side has to give up first, each with its requester.
     flushes: Vec<(LineAddr, Node)>,
     sides: Option<Sides>,
     tells_fetches: bool,
@@ -422,7 +422,7 @@ impl Memory {
             Touched::Written => Seen::Landed(msg.data),
             Touched::Read => {
                 let given = served.sends.iter().map(|send| send.data).find(|data| !data.mask().is_empty());
-                Seen::Fetched(given.expect("a line that was read is sent to somebody"))
+                Seen::Fetched(given.expect("a line that was read has a receiver"))
             }
         };
         side(sides).tell(msg.line, seen);

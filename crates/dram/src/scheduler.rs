@@ -172,7 +172,7 @@ impl<T> Scheduler<T> {
                 return None;
             }
             self.choose_queue();
-            let ((at, ..), deed) = self.next().expect("whoever waits can be served at some time");
+            let ((at, ..), deed) = self.next().expect("a waiting request can be served at some time");
             if at > to {
                 self.now = self.now.max(to);
                 return Some(at);

@@ -131,7 +131,7 @@ fn dram_answers_when_it_has_read_and_takes_writes_at_once() {
     assert_eq!((count("row_closed"), count("row_hits"), count("bytes_read"), count("bytes_written")), (2, 1, 128, 64));
     let mut bytes = [0; LINE];
     store.lock().read(PhysAddr(7 * line), &mut bytes);
-    assert_eq!(bytes, [3; LINE], "whoever built the memory sees what was written");
+    assert_eq!(bytes, [3; LINE], "the owner of the store sees what was written");
 }
 
 #[test]

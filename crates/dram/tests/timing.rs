@@ -200,7 +200,7 @@ fn first_ready_beats_first_come_on_a_mixed_stream() {
 }
 
 #[test]
-fn nobody_starves_beside_a_stream_of_hits() {
+fn no_access_starves_beside_a_stream_of_row_hits() {
     for standard in standards::ALL {
         let (same_row, other_row) = neighbours(standard);
         let spec = DramSpec { patience: engine::Cycles(500), ..DramSpec::new(standard) };

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_who_wants_is_granted_in_turn() {
+    fn all_requesters_are_granted_in_turn() {
         let mut arbiter = RoundRobin::new(4);
         let wants = |requester| requester != 2;
         let granted: Vec<_> = (0..6).map(|_| arbiter.grant(wants).unwrap()).collect();
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_granted_when_nobody_wants() {
+    fn nothing_is_granted_without_a_request() {
         let mut arbiter = RoundRobin::new(3);
         assert_eq!(arbiter.grant(|_| true), Some(0));
         assert_eq!(arbiter.grant(|_| false), None);

@@ -37,7 +37,7 @@ struct Inner {
 
 impl Credits {
     pub(crate) fn new(scope: &Scope, units: u64) -> Credits {
-        assert!(units > 0, "'{}' has no units: whoever asks for one would wait for ever", scope.path());
+        assert!(units > 0, "'{}' has no units: a context that acquires one would wait for ever", scope.path());
         Credits(Rc::new(Inner {
             units,
             tickets: Cell::new(0),

@@ -1,8 +1,8 @@
-//! A look at a run while it goes on, from another thread: which context waits for what, and how full its queues are.
+//! Snapshots of a run in progress, taken from another thread: which context waits for what, and how full its queues are.
 //!
-//! Threads of the run answer at the start of a round, each for its own partitions, so answers of one look may be a round apart. Looking
-//! reads and changes nothing of the model: statistics are those of a run that nobody looks at. A run that is not being looked at
-//! pays two reads of shared flags a round.
+//! The threads of the run answer at the start of a round, each for its own partitions, so the answers in a snapshot may
+//! be a round apart. A snapshot reads the model and changes nothing: the statistics are those of a run without
+//! snapshots. Without a request for one, the cost is two reads of shared flags per round.
 
 use crate::{
     model::Monitor,
@@ -35,17 +35,17 @@ pub struct Snapshot {
 #[derive(Default)]
 pub(crate) struct Attention {
     paused: AtomicBool,
-    /// The number of the latest look.
+    /// The number of the latest snapshot requested.
     asked: AtomicU64,
     answers: Mutex<Answers>,
     arrived: Condvar,
-    /// One look at a time.
+    /// Held while a snapshot is taken: one at a time.
     looking: Mutex<()>,
 }
 
 #[derive(Default)]
 struct Answers {
-    /// The look that these are for.
+    /// The number of the snapshot that these answers are for.
     look: u64,
     /// Partitions that have not answered yet; none before the first answer, which tells how many there are.
     missing: Option<usize>,
@@ -54,7 +54,7 @@ struct Answers {
     levels: Vec<(String, u64)>,
 }
 
-/// How often a paused thread looks whether it may go on.
+/// Interval at which a paused thread checks whether it may continue.
 const NAP: Duration = Duration::from_millis(10);
 
 impl Attention {
@@ -79,8 +79,8 @@ impl Monitor {
         self.attention().paused.load(Ordering::Relaxed)
     }
 
-    /// The state of the run between two rounds, if all its threads answer within `patience`. A run that has not begun or has ended gives no
-    /// answer.
+    /// The state of the run between two rounds, if all its threads answer within `patience`. `None` before the run has
+    /// begun and after it has ended.
     pub fn look(&self, patience: Duration) -> Option<Snapshot> {
         let attention = self.attention();
         let _one_at_a_time = attention.looking.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,8 +100,8 @@ impl Monitor {
         Some(Snapshot { time: answers.time, waits, levels })
     }
 
-    /// Called by each thread of a run between rounds, with its partitions out of `all`: answers a look that it has not `answered`, and
-    /// returns when the run is not paused.
+    /// Called by each thread of a run between rounds, with its partitions out of `all`: answers a request for a
+    /// snapshot that it has not `answered`, and returns when the run is not paused.
     pub(crate) fn attend(&self, partitions: &[Partition], all: usize, answered: &mut u64) {
         let attention = self.attention();
         loop {
@@ -121,7 +121,7 @@ impl Monitor {
     fn answer(&self, partitions: &[Partition], all: usize, look: u64) {
         let attention = self.attention();
         let mut answers = attention.answers();
-        // The one who asked may have given up and asked again.
+        // The requester may have given up and asked again.
         if answers.look != look {
             return;
         }

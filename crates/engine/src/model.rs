@@ -78,7 +78,8 @@ impl Default for RunOptions {
     }
 }
 
-/// A view of a run from outside: its current time, what waits for what, and ways to pause and to stop it. Clones watch the same run.
+/// A view of a run from outside: its current time, what waits for what, and ways to pause and to stop it. Clones are
+/// handles to the same run.
 #[derive(Clone, Default)]
 pub struct Monitor(Arc<Watched>);
 
@@ -316,8 +317,8 @@ impl Model {
         self.shares.push(share);
     }
 
-    /// Builds and runs the model. If the builder of a partition [gives up](Partition::give_up), nothing runs and the outcome is
-    /// [`Outcome::Stopped`].
+    /// Builds and runs the model. If the builder of a partition [gives up](Partition::give_up), nothing runs and the
+    /// outcome is [`Outcome::Stopped`].
     ///
     /// # Panics
     ///

@@ -363,12 +363,14 @@ impl Partition {
         asked
     }
 
-    /// Which contexts wait here, and which could wake contexts elsewhere. Contexts that can explain their wait are asked.
+    /// The contexts that wait here, and those that could wake contexts elsewhere. Contexts that can explain their wait
+    /// are asked.
     pub(crate) fn knowledge(&self) -> Knowledge {
         self.known(self.explanations(), false)
     }
 
-    /// Contexts that are held up here, without asking any and without histories: nothing in the model can notice it, and it is quick.
+    /// The contexts that are held up here, without asking them and without histories. This is quick, and the model
+    /// can't notice it.
     pub(crate) fn held_up(&self) -> Knowledge {
         self.known(BTreeMap::new(), true)
     }
@@ -378,7 +380,8 @@ impl Partition {
         self.shared.stats.borrow().levels(&self.shared.names.borrow(), levels);
     }
 
-    /// What is known, with the contexts that have been `asked` and the start of their waits; or of contexts that are held up only.
+    /// The wait report of this partition. `asked`: the contexts that explained their wait, with its start.
+    /// `held_up_only`: without contexts at rest.
     fn known(&self, asked: BTreeMap<Name, Time>, held_up_only: bool) -> Knowledge {
         let path_of = |name: Name| (name != Name::ROOT).then(|| self.shared.path(name));
         let needs = self.shared.needs.take().into_iter().map(|need| Waiting {

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn who_brings_mail_over_a_link_is_found_in_another_partition() {
+    fn the_sender_on_a_link_is_found_in_another_partition() {
         let mut a = waits("a", &[]);
         a.wire = Some(7);
         let here = Knowledge { waiting: vec![a], ..Knowledge::default() };

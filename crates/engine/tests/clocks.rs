@@ -53,7 +53,7 @@ fn the_earliest_edge_runs_first_and_ties_go_to_the_first_clock() {
 }
 
 #[test]
-fn a_wake_up_across_clocks_reaches_the_next_edge_whoever_else_is_there() {
+fn a_wake_up_across_clocks_reaches_the_next_edge_whatever_other_contexts_run() {
     // A slow and a fast clock, both ways, with and without an uninvolved context in the woken domain.
     for bystander in [false, true] {
         let log = Log::new();

@@ -155,7 +155,7 @@ fn settling_comes_last_in_a_cycle_and_in_the_order_of_creation() {
 }
 
 #[test]
-fn whom_a_settled_context_wakes_runs_in_the_next_cycle() {
+fn a_context_that_a_settled_one_wakes_runs_in_the_next_cycle() {
     let log = Log::new();
     let noted = log.clone();
     let run = simulate(move |scope| {

@@ -303,7 +303,7 @@ fn the_random_models_end_in_different_ways_and_meet_regions() {
         events += run.events;
         messages += run.total().0.keys().filter(|path| path.ends_with("in.passed")).count();
     }
-    assert!(stuck > 0 && stuck < 40, "{stuck} of 40 runs end with somebody held up");
+    assert!(stuck > 0 && stuck < 40, "{stuck} of 40 runs end with a context held up");
     assert!(regions > 20 && messages > 40, "{regions} regions, {messages} links");
     assert!(events > 10_000, "{events} events");
 }

@@ -154,7 +154,7 @@ fn a_run_ends_when_it_was_asked_to_whatever_else_is_asked_for_meanwhile() {
 }
 
 #[test]
-fn a_failure_is_told_even_if_the_time_limit_comes_first() {
+fn a_failure_is_reported_even_if_the_time_limit_comes_first() {
     fn fail(cx: &Context, token: u64) {
         if token == 3 {
             cx.region("never");

@@ -215,7 +215,7 @@ fn the_model_can_end_the_run() {
 }
 
 #[test]
-fn a_series_says_when_things_happened_and_starts_anew_with_each_region() {
+fn a_series_records_when_events_happened_and_restarts_with_each_region() {
     let run = simulate(|scope| {
         let (waves, issued) = (scope.series("waves"), scope.series("issued"));
         scope.spawn("core", async move |cx| {

@@ -35,7 +35,7 @@ fn a_full_queue_holds_its_sender_up() {
 }
 
 #[test]
-fn who_waits_for_room_is_not_overtaken() {
+fn a_sender_that_waits_for_room_is_not_overtaken() {
     let log = Log::new();
     let noted = log.clone();
     let run = simulate(move |scope| {
@@ -110,7 +110,7 @@ fn credits_go_first_come_first_served() {
 }
 
 #[test]
-fn who_gives_up_waiting_for_a_credit_passes_its_turn_on() {
+fn a_context_that_gives_up_waiting_for_a_credit_passes_its_turn_on() {
     use std::{future::Future, pin::pin, task::Poll};
     let run = simulate(|scope| {
         let (registers, served) = (scope.credits("mshr", 1), scope.counter("served"));

@@ -110,7 +110,7 @@ fn a_deadlock_across_a_link_is_explained_too() {
 }
 
 #[test]
-fn whom_something_should_come_from_is_known_before_anything_has_come() {
+fn the_sender_of_a_wire_is_known_before_anything_has_come() {
     for threads in [1, 2] {
         let mut model = Model::new();
         let clock = model.clock(Hertz::giga(1));
@@ -257,7 +257,7 @@ fn a_model_whose_builder_gives_up_does_not_run() {
 }
 
 #[test]
-fn a_context_that_rests_tells_what_it_needs_and_of_whom() {
+fn a_context_that_rests_says_what_it_needs_and_from_which_element() {
     for threads in [1, 2] {
         let mut model = Model::new();
         let clock = model.clock(Hertz::giga(1));

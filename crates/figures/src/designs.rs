@@ -1,8 +1,9 @@
 //! Every memory design of the five papers on comparable hardware, for `cohesim compare PROGRAM --designs`.
 //!
-//! All have the GPU of `[halcone Table 2]` (32 compute units at 1 GHz, 2 MiB of L2), two channels of HBM behind each bank of its L2
-//! where the design gives a GPU memory of its own, and a host with two channels of DDR4. Where GPU and host are apart, PCI Express 4.0 joins them, or HALCONE's
-//! switch complex where they share a memory. What differs is who keeps which copy of the data, and who moves it when.
+//! All have the GPU of `[halcone Table 2]` (32 compute units at 1 GHz, 2 MiB of L2), two channels of HBM behind each
+//! bank of its L2 if the design gives a GPU memory of its own, and a host with two channels of DDR4. If GPU and host
+//! are separate chips, PCI Express 4.0 connects them, or HALCONE's switch complex if they share a memory. The designs
+//! differ in which memories hold copies of the data, and in when and by what these are moved.
 
 /// A memory design: a shipped machine and the changes that make it comparable with the others.
 #[derive(Clone, Copy, Debug)]
@@ -60,14 +61,14 @@ pub const DESIGNS: [Design; 18] = [
     Design {
         name: "adsm-lazy",
         paper: "gmac",
-        about: "the same, but only objects that were changed or are accessed move",
+        about: "host and GPU have a copy each; only objects that were changed or are accessed move",
         system: PCIE,
         changes: &["driver.policy=adsm-lazy"],
     },
     Design {
         name: "adsm-rolling",
         paper: "gmac",
-        about: "the same by blocks, which are sent while the host goes on",
+        about: "host and GPU have a copy each; objects move by blocks, which are sent while the host continues",
         system: PCIE,
         changes: &["driver.policy=adsm-rolling"],
     },
@@ -88,7 +89,7 @@ pub const DESIGNS: [Design; 18] = [
     Design {
         name: "hmg",
         paper: "halcone",
-        about: "the same, with lines of other GPUs in the own L2, coherent by HMG",
+        about: "copies, dealt by pages; L2s hold lines of other GPUs, coherent by HMG",
         system: PCIE,
         changes: &["driver.policy=memcpy", "driver.spread=pages", "protocol=hmg", "remote.from=l2"],
     },
@@ -102,21 +103,21 @@ pub const DESIGNS: [Design; 18] = [
     Design {
         name: "shared-wt",
         paper: "halcone",
-        about: "the same with write-through L2s",
+        about: "one memory behind a switch for GPUs and host; write-through L2s, no coherence",
         system: SHARED,
         changes: &["driver.policy=shared", "memory.shared_with_host=true", "protocol=wt_nc"],
     },
     Design {
         name: "halcone",
         paper: "halcone",
-        about: "the same, coherent by leases of logical time that caches keep",
+        about: "one memory behind a switch, coherent by leases of logical time that caches keep",
         system: SHARED,
         changes: &["driver.policy=shared", "memory.shared_with_host=true", "protocol=halcone"],
     },
     Design {
         name: "g-tsc",
         paper: "halcone",
-        about: "the same, coherent by logical times that requests carry",
+        about: "one memory behind a switch, coherent by logical times that requests carry",
         system: SHARED,
         changes: &["driver.policy=shared", "memory.shared_with_host=true", "protocol=gtsc"],
     },
@@ -137,14 +138,14 @@ pub const DESIGNS: [Design; 18] = [
     Design {
         name: "chip-memory",
         paper: "giles",
-        about: "the same with shared memory, coherent at the memory controller (C-MC)",
+        about: "CPU and GPU on one chip with shared memory, coherent at the memory controller (C-MC)",
         system: "apu-c-mc",
         changes: &["gpu.part=halcone", "wires.part=r9nano", "memory.part=ddr4-2400", "system.channels=2"],
     },
     Design {
         name: "chip-l3",
         paper: "giles",
-        about: "the same, coherent in the shared last-level cache (C-L3)",
+        about: "CPU and GPU on one chip, coherent in the shared last-level cache (C-L3)",
         system: "apu-c-l3",
         changes: &["gpu.part=halcone", "wires.part=r9nano", "memory.part=ddr4-2400", "system.channels=2"],
     },

@@ -55,16 +55,16 @@ pub struct Measured {
     pub cpu_fs: u64,
     /// In the region, the longest that a compute unit had wavefronts.
     pub gpu_fs: u64,
-    /// Time in which a kernel ran, or several did: without launches and copies. Of the whole run, warm-ups apart.
+    /// Time in which one or several kernels ran, without launches and copies; of the whole run without warm-ups.
     pub kernels_fs: u64,
-    /// Of the whole run.
+    /// End of the whole run.
     pub end_fs: u64,
     /// How many times a context of the model has run.
     pub events: u64,
-    /// The same in the region, and the most at one time there.
+    /// Number of context runs in the region of interest; `region_most_events`: the maximum at one time.
     pub region_events: u64,
     pub region_most_events: u64,
-    /// Cycles there in which cores had a thread, of all cores together.
+    /// Cycles of the region in which cores had a thread, of all cores together.
     pub region_core_cycles: u64,
     pub cpu_instructions: u64,
     /// Of the machine's cores.
@@ -96,7 +96,8 @@ impl Measured {
         self.moved.values().sum()
     }
 
-    /// The same without code and arguments of kernels, which go to a GPU with each launch.
+    /// Variant of [`moved_bytes`](Self::moved_bytes) without code and arguments of kernels, which go to a GPU with each
+    /// launch.
     pub fn moved_data(&self) -> u64 {
         self.moved_bytes() - self.moved.get("launch").copied().unwrap_or(0)
     }
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_told_in_one_line() {
+    fn a_job_is_described_in_one_line() {
         let job = Job::new("apu-c-l3", "write", "--size 10").with(&["cpu.cores=2".into()]);
         assert_eq!(job.to_string(), "write --size 10 on apu-c-l3 cpu.cores=2");
     }

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_do_is_what_is_busy_without_the_programs_started_here() {
+    fn the_load_of_other_programs_leaves_out_those_started_here() {
         let stat = |busy: u64, idle: u64| format!("cpu  {busy} 0 0 {idle} 0 0 0 0 0 0\ncpu0 1 1\ncpu1 1 1\nintr 1\n");
         let own = |ticks: u64| format!("7 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 0 0 {ticks} 0 20 0");
         let before = Usage::parse(&stat(100, 100), &own(50)).unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_the_counter_is_told_or_not_known() {
+    fn the_rate_of_the_counter_is_reported_or_unknown() {
         let named = "model name\t: A CPU @ 2.60GHz\ncpu MHz\t: 3100.0\nflags\t: tsc constant_tsc\n";
         let guest = "model name\t: A CPU\ncpu MHz\t: 2300.000\nflags\t: constant_tsc hypervisor\n";
         assert_eq!((rate(named), rate(guest)), (Some(2.6e9), Some(2.3e9)));

@@ -54,7 +54,7 @@ fn conducted(folder: &Folder, simulator: &[u8], threads: usize) -> (Findings, Ve
     let store = Store::new(&folder.0, simulator);
     let counts = Mutex::new((0, 0));
     let tell = |event: Event| {
-        let mut counts = counts.lock().expect("nobody panics while he counts");
+        let mut counts = counts.lock().expect("no thread panics while it counts");
         match event.state {
             State::Done(_) => counts.0 += 1,
             State::Kept => counts.1 += 1,
@@ -64,7 +64,7 @@ fn conducted(folder: &Folder, simulator: &[u8], threads: usize) -> (Findings, Ve
     let threads = NonZero::new(threads).expect("not none");
     let conductor = Conductor { store: Some(&store), threads, monitor: &Monitor::default(), tell: &tell };
     let (findings, missing) = conduct(&EXPERIMENT, Options::default(), &conductor).expect("the store can be written");
-    (findings, missing, counts.into_inner().expect("nobody panics while he counts"))
+    (findings, missing, counts.into_inner().expect("no thread panics while it counts"))
 }
 
 #[test]

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cmpx_is_told_by_its_name() {
+    fn a_cmpx_is_recognised_by_its_name() {
         for op in Op::ALL {
             assert_eq!(op.is_cmpx(), op.mnemonic().starts_with("v_cmpx"), "{}", op.mnemonic());
         }

@@ -52,7 +52,7 @@ fn kernels_whose_work_items_are_ordered_have_no_races() {
 }
 
 #[test]
-fn kernels_with_races_are_told_of() {
+fn kernels_with_races_are_reported() {
     let racy = [
         ("tagged", "local address"),
         ("lockstep_sum", "local address"),
@@ -71,7 +71,7 @@ fn kernels_with_races_are_told_of() {
 }
 
 #[test]
-fn a_race_is_told_with_both_work_items_their_instructions_and_the_address() {
+fn a_race_is_reported_with_both_work_items_their_instructions_and_the_address() {
     let (_, told, _) = run("last_group_wins", 256);
     let [race] = &told[..] else { panic!("one pair of instructions races: {told:?}") };
     let at = |word: &str| race.find(word).unwrap_or_else(|| panic!("{word} is not in {race}"));

@@ -47,7 +47,7 @@ pub struct DispatcherSpec {
 pub enum WriteBack {
     /// Before the kernel has ended.
     Within,
-    /// After the kernel has ended, before the host may read it. Who launches the kernel asks for it.
+    /// After the kernel has ended, before the host may read it, on the request of the element that launched the kernel.
     After,
 }
 

@@ -71,7 +71,7 @@ impl<T: Freight> Bus<T> {
             let bytes = item.bytes();
             cx.pause(self.spec.bytes_per_cycle.map_or(1, |rate| bytes.div_ceil(rate).max(1))).await;
             let sent = to.try_send(lane, item, bytes);
-            assert!(sent.is_ok(), "room that was seen stays: nobody else sends there");
+            assert!(sent.is_ok(), "room that was seen stays: no other context sends there");
             self.forwarded.increment();
         }
     }

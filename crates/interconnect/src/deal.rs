@@ -30,7 +30,7 @@ pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, cx:
             for lane in Lane::ALL {
                 while let Some(packet) = inlet.front(lane).map(|packet| *packet) {
                     let way = routes.get(usize::from(packet.msg.to.0)).and_then(Option::as_ref);
-                    let way = way.expect("a message goes to somebody behind this wire");
+                    let way = way.expect("a message goes to a node behind this wire");
                     if way.try_send(lane, packet, crate::bytes(&packet.msg)).is_err() {
                         held_up = true;
                         break;

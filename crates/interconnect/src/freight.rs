@@ -135,7 +135,7 @@ const NO_PORT: u8 = u8::MAX;
 impl Routes {
     pub(crate) fn port(&self, to: Node) -> usize {
         let port = self.0.get(usize::from(to.0)).copied().unwrap_or(NO_PORT);
-        assert!(port != NO_PORT, "a message for {to:?} is on a network to which nobody of that name is attached");
+        assert!(port != NO_PORT, "a message for {to:?} is on a network to which no such node is attached");
         port.into()
     }
 }

@@ -146,7 +146,7 @@ impl<T: Freight> Switch<T> {
             let item = self.ports[input].from.try_recv(lane).expect("what was linked is still there");
             let bytes = item.bytes();
             let sent = self.ports[output].to.try_send(lane, item, bytes);
-            assert!(sent.is_ok(), "room that was seen stays: nobody else sends there");
+            assert!(sent.is_ok(), "room that was seen stays: no other context sends there");
             self.forwarded.increment();
         }
     }

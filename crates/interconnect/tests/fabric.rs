@@ -119,7 +119,7 @@ fn a_stream_has_the_bandwidth_to_the_fraction_of_a_cycle() {
 }
 
 #[test]
-fn those_who_share_a_channel_share_its_bandwidth_and_others_do_not() {
+fn edges_that_share_a_channel_share_its_bandwidth_and_others_do_not() {
     let sends = || vec![vec![(Lane::Reply, Load(0, 72)); 100], vec![(Lane::Reply, Load(1, 72)); 100]];
     let bus = run(&[PCIE], |_| Some(0), sends(), ALL).1;
     let apart = run(&[PCIE, PCIE], |node| Some(node.into()), sends(), ALL).1;

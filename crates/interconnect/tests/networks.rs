@@ -161,9 +161,12 @@ fn a_message_takes_the_latency_of_every_switch_along_row_and_column_of_a_mesh() 
 
 #[test]
 fn a_crossbar_takes_its_latency_and_a_bus_the_time_to_move_the_bytes() {
-    assert!(latencies(spec(Topology::Crossbar), 5, 72).values().all(|cycles| *cycles == 3));
     let narrow = NetworkSpec { bytes_per_cycle: Some(16), ..spec(Topology::Bus) };
-    assert!(latencies(narrow, 5, 72).values().all(|cycles| *cycles == 5));
+    for (spec, expected) in [(spec(Topology::Crossbar), 3), (narrow, 5)] {
+        let latencies = latencies(spec, 5, 72);
+        assert_eq!(latencies.len(), 5 * 4);
+        assert!(latencies.values().all(|cycles| *cycles == expected), "{expected} cycles: {latencies:?}");
+    }
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn a_switch_links_all_its_ports_at_once() {
 }
 
 #[test]
-fn those_who_want_the_same_get_it_in_turn() {
+fn senders_to_one_receiver_are_served_in_turn() {
     for topology in [Topology::Crossbar, Topology::Bus] {
         let plans = (0..5).map(|from| {
             if from == 4 {
@@ -203,6 +206,7 @@ fn those_who_want_the_same_get_it_in_turn() {
             }
         });
         let (_, got) = run(spec(topology), plans.collect(), |_| Taking::All);
+        assert_eq!(got[4].len(), 400, "{topology:?}");
         for turns in got[4].chunks(4) {
             let mut senders: Vec<u16> = turns.iter().map(|(.., parcel)| parcel.from).collect();
             senders.sort_unstable();
@@ -275,7 +279,7 @@ fn a_ring_full_of_messages_still_turns() {
 }
 
 #[test]
-fn a_lane_that_nobody_takes_holds_up_no_other() {
+fn a_lane_that_is_not_received_blocks_no_other() {
     for topology in ALL {
         let elements = 8;
         let requests = |from: usize| (0..50).map(move |number| (0, Lane::Request, parcel(from, 5, number, 8)));

@@ -137,7 +137,7 @@ fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
     }
     if !machine.dispatcher.invalidate {
         let reason = format!(
-            "GPUs that {name} keeps apart from the CPU must forget what they hold before a kernel: set it to true"
+            "GPUs under {name} are not coherent with the CPU, so they must invalidate their caches before a kernel: set it to true"
         );
         return Err(file.wrong("gpu.dispatcher", Some("invalidate"), reason));
     }

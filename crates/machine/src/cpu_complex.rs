@@ -200,7 +200,7 @@ struct Slice(Time);
 impl<'de> Deserialize<'de> for Slice {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         match Duration::deserialize(from)?.0 {
-            Time::ZERO => Err(de::Error::custom("must be longer than nothing")),
+            Time::ZERO => Err(de::Error::custom("must be longer than 0")),
             time => Ok(Self(time)),
         }
     }

@@ -32,7 +32,7 @@ pub struct Device {
     pub l2: CacheSpec,
     pub banks: Banks,
     pub virtual_caches: VirtualCaches,
-    /// Whether it is counted how long lines are used, and how long translations stay in TLBs.
+    /// Whether the times for which lines are used and translations stay in TLBs are measured.
     pub lifetimes: bool,
     pub network: Option<NetworkSpec>,
 }
@@ -147,7 +147,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
     let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
     let (compute_unit, pipeline) = compute_unit(file)?;
     let (l2, banks, virtual_caches) = l2(file)?;
-    // The pipeline before the vector cache is a stretch of wire on the way to it.
+    // The pipeline before the vector cache is part of the wire to it.
     let mut l1v = cache(file, "gpu.l1v")?;
     l1v.latency.0 += pipeline.0;
     let arrays = gpu.arrays.count();

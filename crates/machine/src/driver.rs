@@ -110,7 +110,8 @@ impl From<&Machine> for DriverFacts {
     fn from(machine: &Machine) -> Self {
         let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared && machine.fabric.is_none());
         let usual = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-        // With a CPU, cores execute the driver's library and DMA engines move the bytes, so the model already times the call.
+        // With a CPU, cores execute the driver's library and DMA engines move the bytes, so the model already times the
+        // call.
         let call = if machine.cpu.is_some() { Time::ZERO } else { machine.host.call };
         Self {
             gpus: machine.gpus as u32,

@@ -1,8 +1,9 @@
 //! Energy: what elements spend on events and what they leak, section `[energy]` of a machine file.
 //!
-//! Elements count their events anyway, so the energy of a run is added up when it is over: for each region and element, the
-//! events that it counted, and leakage for the region's length. The sums are those of accounts that are charged event by
-//! event, and a run takes no longer for them. An event costs only what it adds to leakage, as published figures are given.
+//! Elements count their events anyway, so the energy of a run is computed when it is over: for each region and element,
+//! from the events counted and the leakage over the region's length. The sums equal those of accounts that are charged
+//! event by event, and the run is not slower. An event costs its energy in addition to leakage, as published figures
+//! are given.
 
 use crate::{
     file::{File, MachineError},

@@ -113,7 +113,7 @@ pub(crate) fn fabric(file: &mut File) -> Result<Option<Fabric>, MachineError> {
     };
     let rates = [("bandwidth", Some(of.bandwidth.0)), ("total", of.total.map(|rate| rate.0))];
     if let Some((key, _)) = rates.into_iter().find(|(_, rate)| *rate == Some(Bytes(0))) {
-        return Err(file.wrong(path, Some(key), "must be more than nothing"));
+        return Err(file.wrong(path, Some(key), "must be more than 0"));
     }
     if of.header.0.0 > MOST_HEADER {
         return Err(file.wrong(path, Some("header"), format!("can be {MOST_HEADER} B at most")));

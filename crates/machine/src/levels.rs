@@ -96,7 +96,7 @@ pub enum GpuMemoryRole {
     Level,
     /// Each GPU's own.
     Local,
-    /// One that all GPUs have in common, in stacks on the fabric.
+    /// A memory that all GPUs share, in stacks on the fabric.
     Shared,
 }
 
@@ -165,7 +165,7 @@ pub fn own_memory(file: &mut File, role: GpuMemoryRole) -> Result<OwnMemory, Mac
     }
     let OwnFile { kind, size, stacks, channels, interleave, .. } = file.section(path)?;
     if size.0.0 > mem::ZONE || size.0.0 == 0 {
-        return Err(file.wrong(path, Some("size"), "must be more than nothing"));
+        return Err(file.wrong(path, Some("size"), "must be more than 0"));
     }
     let timing = memory::of_kind(file, path, kind.0)?;
     Ok(OwnMemory { timing, size: size.0, layout: Layout { stacks, channels, interleave } })

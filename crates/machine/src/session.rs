@@ -70,7 +70,7 @@ pub struct Ended {
 
 /// The run ended before the kernel did.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the machine did not come to the kernel's end: {0}")]
+#[error("the run ended before the kernel did: {0}")]
 pub struct Broken(pub Box<Outcome>);
 
 /// A command to the front end.
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_touched_grows_together() {
+    fn accesses_that_meet_are_merged() {
         let mut touched = Touched::default();
         for (start, end) in [(0x1000, 0x2000), (0x4000, 0x5000), (0x2000, 0x3000), (0x4800, 0x6000)] {
             touched.add(start, end);

@@ -1,4 +1,4 @@
-//! A machine as its file says, with every number checked.
+//! A machine as its file describes it, with every number checked.
 
 use crate::{
     bounds,
@@ -37,59 +37,61 @@ use vm::TlbSpec;
 pub struct Machine {
     pub name: String,
     pub about: String,
-    /// The whole file, with what it extends and every change.
+    /// The whole machine file, with the files that it extends and all changes.
     pub resolved: String,
     pub clock: Hertz,
     pub protocol: Protocol,
-    /// How many GPUs there are, all alike.
+    /// Number of GPUs; all are alike.
     pub gpus: usize,
-    /// Of each GPU.
+    /// The parts of each GPU.
     pub arrays: usize,
     pub units_per_array: usize,
     pub dispatcher: DispatcherSpec,
     pub compute_unit: ComputeUnitSpec,
-    /// Vector caches, one for each compute unit; scalar caches and caches of code, one for each array.
+    /// The vector cache of each compute unit; the scalar cache and the instruction cache of each array; a bank of the
+    /// L2.
     pub l1v: CacheSpec,
     pub l1s: CacheSpec,
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
     pub banks: Banks,
-    /// Between the arrays of a GPU and the banks of its L2; none: a wire for each pair.
+    /// The network between the arrays of a GPU and the banks of its L2; `None`: a wire for each pair.
     pub network: Option<NetworkSpec>,
-    /// Of each channel of the first memory.
+    /// The timing of each channel of the first memory.
     pub memory: Timing,
-    /// Every memory, the host's (or the only one) first, and which channels it has.
+    /// Every memory with its channels; the host's, or the only one, comes first.
     pub zones: Vec<MemoryZone>,
-    /// Between GPUs, stacks of memory and the host, if they are joined by one.
+    /// The fabric between GPUs, stacks of memory and the host, if there is one.
     pub fabric: Option<Fabric>,
-    /// Who asks for lines in another GPU's memory, where GPUs have memories of their own.
+    /// The caches that request lines of another GPU's memory, if GPUs have memories of their own.
     pub remote: Option<Remote>,
     pub wires: Wires,
     pub partitions: Partitions,
-    /// What the host takes for calls and transfers.
+    /// The time that calls and transfers cost the host.
     pub host: Costs,
-    /// How the GPUs' driver is set up.
+    /// The settings of the GPUs' driver.
     pub driver: DriverSpec,
-    /// What elements spend on events, and leak.
+    /// The energy of events, and leakage.
     pub energy: Option<EnergySpec>,
-    /// The CPU and what it shares with the GPU; none: the host is outside the machine.
+    /// The CPU and what it shares with the GPU; `None`: the host is outside the machine.
     pub cpu: Option<CpuComplex>,
-    /// What translation takes compute units, if it takes anything.
+    /// The translation of the compute units' addresses, if it takes time.
     pub gpu_mmu: Option<GpuMmu>,
-    /// What stands below a second-level cache with virtual tags, and translates for it.
+    /// The forward-backward table below a second-level cache with virtual tags.
     pub fbt: Option<GpuFbt>,
     /// The table below each vector cache, if these alone have virtual tags: it detects synonyms, and the unit's TLB is
     /// below it.
     pub names: Option<TlbSpec>,
-    /// Whether it is counted how long GPUs use lines, and how long translations stay in their TLBs.
+    /// Whether it is measured how long GPUs use lines, and how long translations stay in their TLBs.
     pub lifetimes: bool,
-    /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
+    /// The capacity in lines of each channel's time-stamp unit, if the protocol has one; `None`: all lines.
     pub tsu: Option<RoomSpec>,
-    /// Whether an acquire has caches forget what they hold, where logical time could be raised instead.
+    /// Whether an acquire makes caches invalidate their lines although the protocol could raise logical time instead.
     pub forgetting_acquires: bool,
-    /// Memories of GPUs that are levels above the host's, where the protocol makes them so.
+    /// The memories of GPUs that are levels above the host's, if the protocol has such.
     pub levels: Option<Levels>,
-    /// To try whether a check notices it: the first-level cache that answers one load with a wrong byte. No file says so.
+    /// For tests of the golden image: the path of the first-level cache that answers one load with a wrong byte. No
+    /// machine file can set it.
     pub broken: Option<String>,
 }
 
@@ -101,13 +103,13 @@ pub struct CacheSpec {
     pub waiting: usize,
     pub join_queue: usize,
     pub write_back_queue: usize,
-    /// From a request on its way to its look-up.
+    /// From the arrival of a request to its look-up.
     pub latency: Cycles,
-    /// Messages it can take in a cycle.
+    /// Messages that it can handle per cycle.
     pub ports: usize,
 }
 
-/// How addresses are dealt over the banks of the L2 and the channels of memory.
+/// How addresses are interleaved over the banks of the L2 and the channels of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Banks {
     pub count: usize,
@@ -115,18 +117,18 @@ pub struct Banks {
 }
 
 impl Banks {
-    /// Who owns which addresses, given each of them by its number.
+    /// The owner of each address; `owner` is given the number of each bank.
     pub fn deal<T>(&self, owner: impl Fn(usize) -> T) -> Interleave<T> {
         Interleave::deal(self.interleave, (0..self.count).map(owner))
     }
 
-    /// The addresses of one of them.
+    /// The addresses of one bank.
     pub fn share(&self, number: usize) -> Share {
         Share::of(self.interleave, number as u64, self.count as u64)
     }
 }
 
-/// The wires along which the machine can be cut.
+/// The wires at which the machine can be cut.
 #[derive(Clone, Copy, Debug)]
 pub struct Wires {
     pub dispatcher: LinkSpec,
@@ -134,8 +136,8 @@ pub struct Wires {
     pub l2_memory: LinkSpec,
 }
 
-/// How many partitions there are for arrays, and for banks with their channels, beside the one of the dispatcher. None: they
-/// are in that one. Where GPUs are joined by a fabric: of each GPU, and none: all of a GPU is in one.
+/// Number of partitions for arrays, and for banks with their channels, besides the dispatcher's; 0: they are in the
+/// dispatcher's. If GPUs are joined by a fabric, these are the numbers for each GPU; 0: the whole GPU is one partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Partitions {
     pub arrays: usize,
@@ -146,7 +148,7 @@ pub struct Partitions {
 #[serde(deny_unknown_fields)]
 struct Root {
     about: String,
-    /// The protocol that keeps memory together.
+    /// The coherence protocol.
     protocol: OneOf<Protocol>,
     gpus: Positive<{ crate::plan::MOST as u64 }>,
 }
@@ -172,19 +174,21 @@ struct HostFile {
     copy_engine: Option<Rate>,
 }
 
-/// A section that has sections only.
+/// A section that only contains other sections.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
 impl Machine {
-    /// The machine of that name or in that file, with `changes` such as `gpu.l2.size=4MiB`. A key without effect is an error.
+    /// Loads the shipped machine, or the file, called `name`, with `changes` such as `gpu.l2.size=4MiB`. A key without
+    /// effect is an error.
     pub fn load(name: &str, changes: &[String]) -> Result<Self, MachineError> {
         let (machine, idle) = Self::examine(name, changes)?;
         idle.into_iter().next().map_or(Ok(machine), |idle| Err(idle.error))
     }
 
-    /// The machine, and which changes have no effect on it: for those that are made to several machines, or tried one after another.
+    /// Variant of [`load`](Self::load) that also returns the changes without effect, for lists of changes that are
+    /// applied to several machines or tried one after another.
     pub fn examine(name: &str, changes: &[String]) -> Result<(Self, Vec<Idle>), MachineError> {
         let mut file = File::load(name, changes)?;
         let machine = Self::read(&mut file)?;
@@ -208,7 +212,7 @@ impl Machine {
         machine
     }
 
-    /// The machine that a file describes; the file then knows which of its keys have no effect.
+    /// Reads the machine that a file describes. Afterwards the file knows which of its keys have no effect.
     pub fn read(file: &mut File) -> Result<Self, MachineError> {
         let root: Root = file.section("")?;
         let (OneOf(protocol), gpus) = (root.protocol, root.gpus.count());
@@ -250,9 +254,9 @@ impl Machine {
             );
             return Err(file.wrong("gpu.l2", Some("tags"), reason));
         }
-        // A wire for each pair of a cache and a bank.
+        // One wire for each pair of a cache and a bank.
         protocol.parameters.in_order = gpus == 1 && fabric.is_none() && gpu.network.is_none() && fbt.is_none();
-        // Caches of several GPUs that hold the same lines meet in memory.
+        // Caches of several GPUs that hold the same line meet in memory.
         if gpus > 1 && protocol.protocol.boundary.stale_between_gpus {
             let alone = remote == Some(Remote::L1);
             protocol.parameters.atomics = if alone { Atomics::BelowForHost } else { Atomics::Below };
@@ -262,7 +266,7 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
             protocol.parameters.grain = levels.mask;
-            // A host that takes back what it needs asks for what GPUs have released, too.
+            // A host that takes back the blocks it needs also collects what GPUs have released.
             protocol.parameters.releases_home = fabric.is_none() || levels.synchronise != Synchronisation::Dynamic;
         }
         let driver = DriverSpec::load(file)?;
@@ -309,18 +313,18 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Wavefronts that can be under way at a time, on all GPUs together.
+    /// Maximum number of wavefronts in flight on all GPUs together.
     pub fn wavefronts(&self) -> u64 {
         (self.gpus * self.compute_units() * self.compute_unit.wavefronts()) as u64
     }
 
-    /// Bytes that all channels of memory can move in a second at most.
+    /// Peak bandwidth of all channels of memory together, in bytes per second.
     pub fn memory_peak(&self) -> f64 {
         self.zones.iter().map(|zone| zone.timing.peak(self.clock) * zone.count() as f64).sum()
     }
 
-    /// The cycles, of compute units, that a read takes in a memory with nothing else to do; of DRAM, one of a row that another
-    /// has to make room for.
+    /// The latency of a read in an idle memory, in cycles of the compute units; for DRAM, of a read that conflicts with
+    /// an open row.
     pub fn memory_latency(&self) -> f64 {
         match self.memory {
             Timing::Fixed(fixed) => fixed.latency.0 as f64,
@@ -333,34 +337,35 @@ impl Machine {
         }
     }
 
-    /// Whom GPUs ask for pages, if they ask anybody.
+    /// The IOMMU that GPUs ask for translations, if there is one.
     pub fn iommu(&self) -> Option<Iommu> {
         self.gpu_mmu.map(|mmu| mmu.iommu).or(self.fbt.map(|fbt| fbt.iommu))
     }
 
-    /// Whether the TLBs of one GPU's compute units ask an IOMMU that stands beside nobody else's.
+    /// Whether the TLBs of each GPU's compute units ask an IOMMU that no other GPU uses.
     pub fn has_lone_iommu(&self) -> bool {
         self.gpu_mmu.is_some() && self.cpu.is_none() && self.fabric.is_none()
     }
 
-    /// The channels of all memories.
+    /// Number of channels of all memories.
     pub fn channels(&self) -> usize {
         self.zones.iter().map(MemoryZone::count).sum()
     }
 
-    /// Whether a host that is Rust, outside the model, can write what kernels read: not where GPUs keep copies of the host's memory, which only the
-    /// driver of a program takes back.
+    /// Whether a host written in Rust, outside the model, can write the data that kernels read. It can not if GPUs keep
+    /// copies of the host's memory, because only the driver of a program takes these back.
     pub fn serves_rust_hosts(&self) -> bool {
         self.levels.is_none() || self.fabric.is_none()
     }
 
-    /// Of each GPU.
+    /// Number of compute units of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array
     }
 }
 
-/// What a host outside takes. A machine that says nothing about it has one that takes no time beside its instructions.
+/// The costs of a host outside the machine. Without a section for it, such a host takes no time besides its
+/// instructions.
 fn host(file: &mut File, cores: bool, fabric: bool) -> Result<Costs, MachineError> {
     if cores {
         let why =
@@ -376,14 +381,14 @@ fn host(file: &mut File, cores: bool, fabric: bool) -> Result<Costs, MachineErro
     }
     let HostFile { call, copy_bandwidth, copy_engine } = file.section("host")?;
     if copy_bandwidth.is_none() && !fabric {
-        let reason = "says how fast host and GPUs copy, where no fabric ([fabric]) does: write it like \"12 GB/s\"";
+        let reason = "without a fabric ([fabric]) it is needed, as the bandwidth of copies between host and GPUs: write it like \"12 GB/s\"";
         return Err(file.wrong("host", Some("copy_bandwidth"), reason));
     }
     let rate = |rate: Option<Rate>| rate.map(|rate| rate.0);
     Ok(Costs { call: call.0, bandwidth: rate(copy_bandwidth), copy_engine: rate(copy_engine), ..Costs::default() })
 }
 
-/// Beside a CPU the hub's wire takes the place of the one to memory.
+/// With a CPU, the hub's wire takes the place of the one to memory.
 fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, MachineError> {
     file.section::<Nothing>("wires")?;
     let path = "wires.l2_memory";
@@ -398,7 +403,7 @@ fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, Machine
     Ok(Wires { dispatcher: wire(file, "wires.dispatcher")?, l1_l2: wire(file, "wires.l1_l2")?, l2_memory })
 }
 
-/// The leases that a file gives, where the protocol has such: `gtsc` has one for reads and writes.
+/// Sets the leases that a file gives, if the protocol has leases; `gtsc` has a single one for reads and writes.
 fn give_leases(file: &mut File, protocol: &mut Protocol, leases: Leases) -> Result<(), MachineError> {
     let name = protocol.protocol.name;
     let all =
@@ -422,10 +427,10 @@ fn give_leases(file: &mut File, protocol: &mut Protocol, leases: Leases) -> Resu
     Ok(())
 }
 
-/// A lease must fit.
+/// Enough bits for a lease.
 const LEAST_TIME_BITS: usize = Parameters::LEAST_TIME_BITS as usize;
 
-/// The protocol with logical times of so many bits, where it has such.
+/// The protocol with logical times of this many bits, if it has logical times.
 fn timed(file: &mut File, mut protocol: Protocol, bits: Option<usize>, banks: Banks) -> Result<Protocol, MachineError> {
     let by_time = |choice: &Protocol| choice.protocol.sees == Sees::ByTime;
     if !by_time(&protocol) {
@@ -441,8 +446,7 @@ fn timed(file: &mut File, mut protocol: Protocol, bits: Option<usize>, banks: Ba
             Err(file.wrong("memory", Some("time_bits"), reason))
         }
         Some(bits) if bits < 32 && protocol.protocol.name == "gtsc" && banks.count > 1 => {
-            let reason =
-                "with several banks gtsc needs 32: each starts anew by itself, and a compute unit has one time for all";
+            let reason = "with several banks gtsc needs 32: each bank restarts its logical time by itself, and a compute unit has one time for all banks";
             Err(file.wrong("memory", Some("time_bits"), reason))
         }
         Some(bits) => {

@@ -1,10 +1,11 @@
 //! A machine whose compute units and cores are replaced by testers that access few lines in every way at random.
 //!
-//! Rounds of loads, stores and atomic accesses, in which everybody races with everybody for the same lines and bytes, alternate
-//! with synchronisations as at the border of a kernel. A core is two testers, one at its data cache and one that loads code, which
-//! the others write; a DMA engine is one more; where a machine can have its CPU's caches flushed, somebody does that now and then in the middle of it all. What is
-//! read is compared with the golden image; that everybody comes to an end is what the engine watches. With small caches and short
-//! queues this reaches corners of a memory system in seconds that programs do not reach in hours.
+//! Rounds of loads, stores and atomic accesses, in which all testers race for the same lines and bytes, alternate with
+//! synchronisations like those at the start and end of a kernel. A core is replaced by two testers, one at its data cache
+//! and one that loads code, which the others write; a DMA engine by one more. If a machine can flush its CPU's caches, a
+//! context does so at random moments. Every read is compared with the golden image, and the engine reports a deadlock if
+//! an access never ends. With small caches and short queues this reaches corners of a memory system in seconds that
+//! programs do not reach in hours.
 
 mod book;
 mod front_end;
@@ -77,17 +78,17 @@ pub enum Forgotten {
     Shootdown,
 }
 
-/// Whether a driver can move pages of this machine while testers access them: GPUs on a fabric, or such with virtual caches, whose accesses to
-/// absent pages fault.
+/// Whether a driver can move pages of this machine while testers access them: accesses to absent pages fault, and the GPUs
+/// are on a fabric or have virtual caches.
 pub fn moves_pages(machine: &Machine) -> bool {
     let faults = machine.iommu().is_some_and(|iommu| iommu.faults());
     (machine.fabric.is_some() || machine.fbt.is_some()) && machine.cpu.is_none() && faults
 }
 
-/// Runs testers whose pages a driver moves between memories all the time, on a machine that [can](moves_pages). They know virtual addresses
-/// only: an access to a page that their GPU's table lacks waits for the driver.
+/// Runs testers whose pages a driver moves between memories all the time, on a machine that [can](moves_pages). They know
+/// virtual addresses only: an access to a page that their GPU's table lacks waits for the driver.
 pub fn stress_pages(machine: &Machine, stress: Stress, forgets: Option<Forgotten>, options: &Options) -> Run {
-    // Virtual caches do not know where memory has what testers write: these check what they read themselves.
+    // Virtual caches do not know the physical addresses of what testers write, so testers check their reads themselves.
     let options = Options { check: options.check && machine.fbt.is_none(), ..options.clone() };
     run_checked(machine, &Memories::new(machine), Agents::PagedTesters(stress, forgets), &options)
 }
@@ -108,9 +109,9 @@ fn run_checked(machine: &Machine, memories: &Memories, agents: Agents, options: 
     run
 }
 
-/// Whether a write reaches another GPU through a release and an acquire and nothing else: a compute unit of the first GPU writes a
-/// byte that one of the last has read before, releases it to everybody, and the other acquires and reads again. Gives what it
-/// reads: 1, or 0 if it still sees the old value.
+/// Tests whether a release and an acquire alone make a write visible to another GPU. A compute unit of the first GPU writes
+/// a byte that a unit of the last GPU has read before, and releases it with system scope; the other unit acquires and
+/// reads again. Returns the value read: 1, or 0 if it is still the old one.
 pub fn message_passing(machine: &Machine, options: &Options) -> Result<u8, Box<Outcome>> {
     let memories = Memories::new(machine);
     let read = Arc::new(AtomicU8::new(u8::MAX));
@@ -164,7 +165,7 @@ pub(crate) struct Conductor {
     groups: Vec<Vec<(Outlet<Command>, Inlet<Read>)>>,
     boundary: Boundary,
     observer: Option<Reporter>,
-    /// Who moves the testers' pages while they play, if anyone does.
+    /// The driver that moves the testers' pages during the run, if there is one.
     pub pages: Option<Pages>,
 }
 
@@ -257,7 +258,7 @@ impl Conductor {
         self.tell(Command::Access(access, scope, Block::EMPTY), first).await;
     }
 
-    /// Has the first so many testers of each group do something, and waits until they have.
+    /// Sends a command to the first `first` testers of each group, and waits until they have carried it out.
     async fn tell(&self, command: Command, first: usize) {
         for (commands, _) in self.groups.iter().flat_map(|testers| testers.iter().take(first)) {
             commands.send(Lane::Request, command, HEADER).await;
@@ -507,7 +508,7 @@ impl Tester {
 mod tests {
     use super::*;
 
-    /// A byte that memory holds and nobody wrote: as a fetch of a wrong line, or a write that went astray.
+    /// A byte in memory that no element wrote: the effect of a fetch of a wrong line, or of a misdirected write.
     #[test]
     fn a_byte_that_is_wrong_in_memory_is_noticed_wherever_cpu_and_gpu_meet() {
         for (name, who) in [("apu-c-l3", "l1"), ("apu-nc-mc", "memory0, for the ")] {
@@ -517,7 +518,7 @@ mod tests {
             let what = Stress { operations: 2_000, seed: 1, lines: 4, round: 100, outstanding: 4 };
             let run = stress_on(&machine, &memories, what, &Options { check: true, ..Options::default() });
             let Outcome::Failed { message, .. } = run.outcome else { panic!("{name}: {}", run.outcome) };
-            assert!(message.contains("has 0x01 at 0x5; right would be 0x00"), "{name}: {message}");
+            assert!(message.contains("has 0x01 at 0x5; the correct value is 0x00"), "{name}: {message}");
             assert!(message.contains(who), "{name}: {message}");
         }
     }

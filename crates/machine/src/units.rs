@@ -65,7 +65,7 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
     let value: u128 = format!("{whole}{fraction}").parse().map_err(|_| wrong())?;
     let value = value * u128::from(*factor);
     if !value.is_multiple_of(scale) {
-        return Err(format!("'{text}' is finer than can be told apart"));
+        return Err(format!("'{text}' has more decimal places than its smallest unit"));
     }
     u64::try_from(value / scale).map_err(|_| format!("'{text}' is too large"))
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused() {
+    fn a_text_that_is_not_a_quantity_is_refused() {
         for text in ["16", "KiB", "16 kb", "-1 B", "1. B", "0.3 B", "1e3 B", "", "99999999999999 GiB"] {
             assert!(quantity(text, SIZES).is_err(), "{text}");
         }

@@ -172,7 +172,9 @@ pub struct Crossing(pub Time);
 impl<'de> Deserialize<'de> for Crossing {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         match Duration::deserialize(from)?.0 {
-            Time::ZERO => Err(Error::custom("a wire along which a machine can be cut takes time")),
+            Time::ZERO => {
+                Err(Error::custom("must be longer than 0: a wire at which the machine can be cut has a latency"))
+            }
             time => Ok(Self(time)),
         }
     }
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_none_of_a_list_is_told_with_the_list() {
+    fn a_word_that_is_not_in_a_list_is_reported_with_the_list() {
         #[derive(Clone, Copy, Debug, PartialEq)]
         struct Fruit(u8);
         impl Choice for Fruit {

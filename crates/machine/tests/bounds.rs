@@ -40,6 +40,7 @@ fn a_machine_whose_numbers_are_accepted_can_be_built() {
     let nothing = Stress { operations: 0, seed: 1, lines: 1, round: 1, outstanding: 1 };
     // One machine per family; the larger ones differ only in numbers.
     for name in ["skeleton", "mini-halcone", "mini-nmoesi", "apu-c-l3"] {
+        let mut built = 0;
         for change in changes(name) {
             let mut changes = vec![change.clone()];
             if name == "apu-c-l3" && !change.starts_with("cpu.cores") {
@@ -48,6 +49,8 @@ fn a_machine_whose_numbers_are_accepted_can_be_built() {
             let Ok(machine) = Machine::load(name, &changes) else { continue };
             let run = stress(&machine, nothing, &Options::default());
             assert_eq!(run.outcome.to_string(), "finished", "{name} with {change}");
+            built += 1;
         }
+        assert!(built > 50, "{name}: only {built} of the changes are accepted");
     }
 }

@@ -70,7 +70,7 @@ fn every_read_is_right_with_two_gpus_and_a_network_of_any_kind() {
 /// A request that finds no free entry must be refused. If it stayed on the wire, it would block messages that the
 /// cache's own probes wait for.
 #[test]
-fn nobody_gets_stuck_where_many_caches_share_a_wire_to_one_that_holds_few_lines() {
+fn many_caches_that_share_a_wire_to_one_with_few_lines_make_progress() {
     let many = ["gpu.arrays=4", "gpu.units_per_array=4", "gpu.l2.mshrs=3", "cpu.cores=2"];
     assert_eq!(run("apu4-c-l3", &[SMALL, &many].concat(), 20_000, 1).outcome, Outcome::Finished);
 }
@@ -133,7 +133,7 @@ mod program {
     }
 
     #[test]
-    fn everybody_forgets_pages_that_others_change() {
+    fn all_translators_drop_pages_that_others_change() {
         for (cores, iommu) in [("tables", "tables"), ("flat", "flat")] {
             let kinds = [format!("cpu.mmu.kind={cores}"), format!("system.iommu.kind={iommu}"), "cpu.cores=4".into()];
             for (guest, says, least) in [("remap", "pages", 50), ("memory", "memory", 4), ("unprotect", "192", 4)] {
@@ -195,7 +195,7 @@ fn a_run_that_is_checked_is_the_run_that_is_not() {
 }
 
 #[test]
-fn a_wrong_byte_is_noticed_whoever_reads_it() {
+fn a_wrong_byte_is_noticed_whichever_element_reads_it() {
     let of_gpu = ["gpu0.array0.cu0.l1v", "gpu0.array0.l1s", "gpu0.array0.l1i"];
     let others = ["cpu.core0.l1d", "cpu.core0.l1i", "iommu.l1d", "dma.l1"];
     for cache in of_gpu.into_iter().chain(others) {

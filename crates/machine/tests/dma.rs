@@ -65,7 +65,9 @@ fn statistics_do_not_depend_on_threads() {
 fn a_copy_takes_what_its_wire_allows() {
     let machine = machine("apu-nc-mc", "dma");
     let least = 1024.0 * (5.0 + 5.0 + 1.0) * 0.5;
-    for time in numbers(&good(&machine, COPIES, &["lengths", "65536"], 1).0) {
+    let times = numbers(&good(&machine, COPIES, &["lengths", "65536"], 1).0);
+    assert_eq!(times.len(), 2, "a write and a read are timed");
+    for time in times {
         assert!(time >= least && time < 1.25 * least, "{time} ns, the wire takes {least} ns");
     }
 }
@@ -78,6 +80,7 @@ fn what_caches_do_not_hold_is_copied_faster_than_by_a_core() {
         let machine = Machine::load("apu-nc-mc", &changes).expect("the machine is sound");
         numbers(&good(&machine, COPIES, &["lengths", "98304"], 1).0)
     });
+    assert_eq!(times.each_ref().map(Vec::len), [2, 2], "a write and a read are timed");
     for (engine, core) in times[0].iter().zip(&times[1]) {
         assert!(*engine < 0.8 * core, "{engine} ns by the engine, {core} ns by a core");
     }

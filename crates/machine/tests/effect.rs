@@ -8,7 +8,7 @@ fn changed(name: &str, changes: &[&str]) -> Result<Machine, String> {
 }
 
 #[test]
-fn a_change_without_effect_is_refused_and_what_would_give_it_one_does() {
+fn a_change_without_effect_is_refused_and_the_change_that_gives_it_one_is_named() {
     // Machine, change without effect, reason, and the changes that give it an effect.
     let cases: &[(&str, &str, &str, &[&str])] = &[
         (
@@ -74,7 +74,7 @@ fn a_change_without_effect_is_refused_and_what_would_give_it_one_does() {
 }
 
 #[test]
-fn a_value_that_is_wrong_is_told_before_that_it_has_no_effect() {
+fn a_wrong_value_is_reported_rather_than_a_missing_effect() {
     let said = changed("r9nano", &["memory.dram.page=opened"]).err().expect("it is wrong");
     assert!(said.ends_with("[memory.dram] page: must be one of open, closed (did you mean 'open'?)"), "{said}");
     let said = changed("r9nano", &["memory.dram.pages=open"]).err().expect("it is wrong");
@@ -100,7 +100,7 @@ fn a_file_s_key_without_effect_is_refused_unless_a_later_one_is_the_cause() {
     assert_eq!(load(&base, &[]), Ok(()));
     assert_eq!(load(&base, &["memory.kind=fixed"]), Ok(()), "a change need not take back what it makes idle");
     write(&over, &format!("extends = '{}'\nmemory.kind = 'fixed'\n", base.display()));
-    assert_eq!(load(&over, &[]), Ok(()), "nor who extends a machine");
+    assert_eq!(load(&over, &[]), Ok(()), "nor does a file that extends a machine");
     let said = load(&base, &["memory.dram.ranks=1", "memory.kind=fixed"]).expect_err("both are changes");
     assert!(said.starts_with("--set memory.dram.ranks=1: memory.dram.ranks has no effect"), "{said}");
     std::fs::remove_dir_all(&folder).expect("the folder is ours");

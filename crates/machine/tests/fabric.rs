@@ -142,12 +142,13 @@ fn each_gpu_is_simulated_by_itself_and_sixteen_meet_in_no_common_partition() {
         assert!(parts_of(gpu).iter().all(|part| plan.shares[part].group == gpu + 1));
     }
     let in_common = plan.elements.iter().filter(|element| element.part == 0);
+    assert!(in_common.clone().count() > 0, "the host is in partition 0");
     assert!(in_common.clone().all(|element| !matches!(element.what, What::Cache(_) | What::Memory(_))));
     assert_eq!(plan.control_delay, machine.fabric.map(|fabric| fabric.latency));
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_with_a_remedy() {
+fn combinations_that_do_not_fit_are_refused_with_a_remedy() {
     let wrong = |name: &str, changes: &[&str]| {
         let changes: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
         Machine::load(name, &changes).err().map_or_else(|| panic!("{changes:?} is accepted"), |error| error.to_string())

@@ -92,7 +92,7 @@ fn after_one_kernel_of_warm_up_the_last_kernel_takes_as_long_as_in_the_whole_run
 }
 
 #[test]
-fn a_point_that_is_never_reached_is_said_and_the_program_ends_as_it_would() {
+fn a_point_that_is_never_reached_is_reported_and_the_program_ends_normally() {
     for warm_up in ["cold", "kernels:2"] {
         let (totals, run, _) = run("apu-c-l3", plan("kernel:1000", warm_up), 1);
         assert_eq!((forwarded(&totals).reached, totals.time.0), (false, 0), "{warm_up}");

@@ -9,7 +9,7 @@ fn refused(changes: &[&str]) -> String {
 }
 
 #[test]
-fn a_change_that_is_wrong_is_told_by_its_own_words() {
+fn a_wrong_change_is_reported_as_it_was_written() {
     assert_eq!(
         refused(&["gpu.l2.siez=1MiB"]),
         "--set gpu.l2.siez=1MiB: [gpu.l2] has no key 'siez' (did you mean 'size'?); its keys: size, ways, banks, interleave, \
@@ -30,7 +30,7 @@ fn a_change_that_is_wrong_is_told_by_its_own_words() {
 }
 
 #[test]
-fn a_choice_that_does_not_exist_is_told_with_the_nearest_that_does() {
+fn an_unknown_choice_is_reported_with_the_nearest_known_one() {
     let said = refused(&["memory.kind=gdr5"]);
     assert!(said.starts_with("--set memory.kind=gdr5: [memory] kind: must be one of fixed, "), "{said}");
     assert!(said.ends_with("(did you mean 'gddr5'?)"), "{said}");
@@ -40,7 +40,7 @@ fn a_choice_that_does_not_exist_is_told_with_the_nearest_that_does() {
 }
 
 #[test]
-fn sizes_that_do_not_fit_each_other_are_told_where_they_stand() {
+fn sizes_that_do_not_fit_each_other_are_reported_with_their_place() {
     assert_eq!(
         refused(&["gpu.l1v.size=1000 B"]),
         "--set gpu.l1v.size=1000 B: [gpu.l1v] size: 1000 B can't be cut into sets of 4 lines of 64 B"
@@ -51,7 +51,10 @@ fn sizes_that_do_not_fit_each_other_are_told_where_they_stand() {
         "the same is wrong, whatever else was changed"
     );
     assert!(refused(&["gpu.l2.interleave=96 B"]).ends_with("must be a power of two, and a line of 64 B at least"));
-    assert!(refused(&["wires.l1_l2.latency=0 ns"]).ends_with("a wire along which a machine can be cut takes time"));
+    assert!(
+        refused(&["wires.l1_l2.latency=0 ns"])
+            .ends_with("must be longer than 0: a wire at which the machine can be cut has a latency")
+    );
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn a_key_with_dots_and_one_that_is_missing_have_their_places() {
 }
 
 #[test]
-fn everybody_on_the_network_of_a_cpu_counts_for_what_it_can_join() {
+fn every_element_on_the_network_of_a_cpu_counts_for_what_it_can_join() {
     let crossbar = |cores: u32, mmu: &str| {
         let sets = ["system.network.kind=crossbar".into(), format!("cpu.cores={cores}"), "system.slices=20".into()];
         Machine::load("apu-c-l3", &[&sets[..], &[format!("gpu.mmu.kind={mmu}")]].concat())

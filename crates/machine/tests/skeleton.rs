@@ -104,10 +104,17 @@ fn a_sum_is_right_and_takes_time() {
 #[test]
 fn a_branch_that_empties_the_instruction_buffer_fetches_its_line_again() {
     // While the wavefront waits for its arguments, all of its code arrives: no fetch is in flight at the branch.
-    let (sums, c) = one_sum();
-    let finished = sums.run(&["gpu.compute_unit.branch_refetches=true", "gpu.l1s.latency=3000"], 1, true);
-    assert_eq!(finished.run.outcome, Outcome::Finished);
-    assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+    let fetches = |refetches: bool| {
+        let (sums, c) = one_sum();
+        let key = format!("gpu.compute_unit.branch_refetches={refetches}");
+        let finished = sums.run(&[&key, "gpu.l1s.latency=3000"], 1, true);
+        assert_eq!(finished.run.outcome, Outcome::Finished);
+        assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+        finished.run.total().count("gpu0.array0.l1i.requests")
+    };
+    // Each wavefront executes one branch. It is in the second of three lines: that line and the third are fetched again.
+    let (without, with) = (fetches(false), fetches(true));
+    assert_eq!(with - without, 2 * u64::from(COUNT / GROUP), "{without} requests without");
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn without_invalidation(change: impl Fn(&mut Gpu, VirtAddr, &Kernel)) -> Outcome
 }
 
 #[test]
-fn every_kind_of_cache_that_was_not_told_to_forget_is_noticed_when_it_returns_what_it_held() {
+fn every_kind_of_cache_that_was_not_invalidated_is_noticed_when_it_returns_a_stale_line() {
     assert_eq!(without_invalidation(|_, _, _| {}), Outcome::Finished, "nothing has changed");
     let write = |gpu: &mut Gpu, at: u64, bytes: &[u8]| gpu.memory.write(VirtAddr(at), bytes).expect("it is mapped");
     type Change<'a> = &'a dyn Fn(&mut Gpu, VirtAddr, &Kernel);
@@ -350,7 +357,7 @@ fn a_jump_out_of_the_code_fails_with_its_place() {
 }
 
 #[test]
-fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place() {
+fn a_machine_file_can_extend_another_and_its_mistakes_are_reported_with_their_place() {
     let folder = std::env::temp_dir().join(format!("cohesim-machine-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is a folder for temporary files");
     let path = folder.join("mine.toml");

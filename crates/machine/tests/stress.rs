@@ -121,7 +121,7 @@ fn every_read_is_right_in_a_hierarchy_of_memories_with_wires_of_any_length() {
 }
 
 #[test]
-fn a_released_write_reaches_who_acquires_on_another_gpu_only_if_the_protocol_is_coherent() {
+fn a_released_write_reaches_an_acquire_on_another_gpu_only_if_the_protocol_is_coherent() {
     let reads = |protocol: &str| {
         let changes = [format!("protocol={protocol}"), "gpus=2".to_owned()];
         let machine = Machine::load(base(protocol), &changes).expect("the machine is sound");

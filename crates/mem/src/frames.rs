@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_wrote_reads_as_zeros_and_takes_no_room() {
+    fn bytes_that_were_never_written_read_as_zeros_and_take_no_room() {
         let memory = Frames::new();
         let mut bytes = [7; 3];
         memory.read(PhysAddr(1 << 40), &mut bytes);

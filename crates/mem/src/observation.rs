@@ -24,7 +24,7 @@ pub enum Seen {
     Landed(Block<LINE>),
     /// All written data has been written back, and no cache holds stale data: the start or end of a kernel.
     Synchronised,
-    /// The same, where memory need not have got it: who asks for what was written is given it by the one who wrote it.
+    /// Variant for a write that memory need not have received: a requester gets the bytes from the writer.
     Released,
 }
 

@@ -59,7 +59,7 @@ impl FromStr for WarmUp {
         match text.split_once(':') {
             None if text == "cold" => Ok(Self::Cold),
             Some((kind @ ("kernels" | "instructions"), number)) => match (count(number)?, kind) {
-                (0, _) => Err("write cold where nothing is to warm the caches".into()),
+                (0, _) => Err("write cold to begin with cold caches".into()),
                 (number, "kernels") => Ok(Self::Kernels(number)),
                 (number, _) => Ok(Self::Instructions(number)),
             },
@@ -126,7 +126,7 @@ impl FastForward {
                 return Err("before a number of instructions, instructions warm the caches: instructions:N".into());
             }
             (Point::RegionOfInterest, _) => {
-                return Err("nothing can warm the caches before roi, for it is not known before it is there: \
+                return Err("caches can't be warmed before roi, because the program reaches it without notice: \
                             fast-forward to kernel:N or instructions:N instead"
                     .into());
             }
@@ -339,7 +339,7 @@ mod tests {
         assert!(refused("instructions:3", "instructions:4").contains("begins before the program"));
         assert!(refused("kernel:3", "instructions:4").contains("kernels:N"));
         assert!(refused("instructions:3", "kernels:1").contains("instructions:N"));
-        assert!(refused("roi", "kernels:1").contains("not known before"));
+        assert!(refused("roi", "kernels:1").contains("reaches it without notice"));
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn a_guarded_page_refuses_the_host_and_keeps_its_frame() {
 }
 
 #[test]
-fn a_guarded_page_that_nobody_has_touched_has_a_frame_all_the_same_and_no_guard_when_it_is_mapped_anew() {
+fn a_guarded_page_that_was_never_touched_has_a_frame_and_loses_its_guard_when_it_is_mapped_again() {
     let mut space = space();
     let start = zeros(&mut space, 1);
     space.guard(VirtAddr(start), Bytes(PAGE), Guard::All);

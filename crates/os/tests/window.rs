@@ -86,6 +86,7 @@ fn an_access_is_cut_at_the_borders_of_lines_and_pages() {
     assert_eq!(touched[1].virt, VirtAddr(BASE + PAGE));
     assert_eq!(load(&mut space, 0, at), 0x8877_6655_4433_2211);
     let loads = space.window().unwrap().touches().to_vec();
+    assert_eq!(loads.len(), touched.len());
     assert!(loads.iter().zip(&touched).all(|(load, store)| !load.store && load.phys == store.phys));
 }
 
@@ -137,7 +138,7 @@ fn a_page_that_is_used_again_is_cleared_by_stores_before_anybody_finds_it() {
 }
 
 #[test]
-fn a_page_that_a_device_works_on_is_given_to_nobody_else() {
+fn a_page_that_a_device_works_on_is_given_to_no_other_mapping() {
     let mut space = space();
     // The kernel's view includes everything it has written.
     let place = |space: &mut AddressSpace, at: u64| space.physical(VirtAddr(at), true).unwrap().unwrap();
@@ -205,7 +206,7 @@ fn a_line_that_devices_may_write_is_looked_for_first() {
 }
 
 #[test]
-fn code_that_is_written_is_fetched_anew_by_its_writer_and_then_by_all() {
+fn code_that_is_written_is_fetched_again_by_its_writer_and_then_by_all() {
     let mut space = space();
     space.window().unwrap().enter_kernel(0);
     space.protect(BASE, PAGE, Rights::from_prot(7).unwrap()).unwrap();

@@ -27,14 +27,15 @@ pub(crate) use systems::{order, told};
 /// A protocol.
 pub struct Protocol {
     pub name: &'static str,
-    /// With how many caches it is checked unless something else is asked for: so many can be searched in a minute or two.
+    /// Default number of caches with which it is checked: as many as can be searched in a minute or two.
     pub caches: u8,
     pub about: &'static str,
     /// Its tables, from the core downwards.
     pub tables: &'static [&'static Table],
-    /// The systems it is checked on. What one of them can't show, another does: together they should meet every cell.
+    /// The systems it is checked on. Together they should reach every cell of its tables.
     pub systems: &'static [Setup],
-    /// Systems with more in them, too large to be searched in passing: for random walks. Those of a number of caches and lines have their own.
+    /// Larger systems, which are not searched but explored by random walks. Some have a fixed number of caches and
+    /// lines.
     pub larger: &'static [Setup],
     /// What it costs in bits beside tags and data, where a paper says so.
     pub storage: Option<fn() -> Vec<Storage>>,
@@ -88,13 +89,13 @@ impl Choice {
     /// The table of orders for a role; a bug in the machine's plan if there is none.
     pub fn orders(&self, role: Role) -> &'static Table {
         let table = (self.protocol.orders)(role, &self.parameters);
-        table.unwrap_or_else(|| panic!("a plan gives nobody of {} the role {role:?}", self.name))
+        table.unwrap_or_else(|| panic!("{} has nothing for the role {role:?}, which a plan asks for", self.name))
     }
 
     /// The controller for a role; a bug in the machine's plan if there is none.
     pub fn seat(&self, role: Role) -> Seat {
         let seat = (self.seats)(role, &self.parameters);
-        seat.unwrap_or_else(|| panic!("a plan gives nobody of {} the role {role:?}", self.name))
+        seat.unwrap_or_else(|| panic!("{} has nothing for the role {role:?}, which a plan asks for", self.name))
     }
 }
 
@@ -107,23 +108,24 @@ pub struct Storage {
 
 /// A kind of system that a protocol is checked on.
 pub struct Setup {
-    /// What sets it apart from the protocol's other systems, in a word.
+    /// Its name among the protocol's systems.
     pub name: &'static str,
-    /// How often its stages are gone through before the last stretch of work, for every cell to be met.
+    /// Number of times its stages are repeated before the last stage of work, so that every cell is reached.
     pub rounds: u8,
-    /// The system with so many caches and lines.
+    /// Builds the system with this number of caches and of lines.
     pub build: fn(caches: usize, lines: usize) -> System,
 }
 
 /// Memory performs atomic accesses where second-level caches pass them on: those of `wb_nc` and `wt_nc` do.
 const ATOMICS_IN_MEMORY: &[(&str, &str)] = &[("memory", "Modify")];
 
-/// A GPU whose second-level cache fetches what it writes. Its table is that of one that does not.
+/// A GPU whose second-level cache fetches the lines that it writes. Its table is also that of a cache that does not.
 const FETCHES: Setup =
     Setup { name: "fetches", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2::FETCHING, &[caches], lines) };
 
 impl Protocol {
-    /// Whether a cell, or a change to one, is in a column that only other protocols use: `wb: V on ModifyPast`, with or without what is changed.
+    /// Whether a cell, or a change to one, is in a column that only other protocols use. `cell` is `wb: V on
+    /// ModifyPast`, followed by the change if there is one.
     pub fn leaves_to_others(&self, cell: &str) -> bool {
         let is_at = |(table, event): &(&str, &str)| {
             cell.strip_prefix(table).and_then(|rest| rest.strip_prefix(": ")).is_some_and(|rest| {
@@ -446,7 +448,7 @@ pub static ALL: &[Protocol] = &[
     Protocol {
         name: "gtsc",
         caches: 2,
-        about: "G-TSC: ordered by the logical time of compute units; a lease that has ended is renewed without data if nobody wrote",
+        about: "G-TSC: ordered by the logical time of compute units; an expired lease is renewed without data if the line was not written",
         tables: &[
             &gtsc::gtsc_l1::TABLE,
             &gtsc::gtsc_l2::TABLE,
@@ -492,7 +494,7 @@ pub static ALL: &[Protocol] = &[
     Protocol {
         name: "hmg",
         caches: 2,
-        about: "HMG: the L2 of one GPU is a line's home and tells other L2s to forget it, without waiting; scopes on loads, acquires \
+        about: "HMG: the L2 of one GPU is a line's home and has other L2s invalidate it, without waiting for them; scopes on loads, acquires \
                 and releases",
         tables: &[
             &vi_l1::l1::TABLE,
@@ -580,8 +582,8 @@ impl Protocol {
         self.systems.iter().chain(self.larger).find(|setup| setup.name == name)
     }
 
-    /// Where changes to its tables are tried: these systems with two caches and one line, which are searched with such limits, and the larger
-    /// ones.
+    /// The systems on which changes to its tables are tried: its systems with two caches and one line, which are
+    /// searched with these limits, and the larger ones.
     pub fn grounds(&self, limits: Limits) -> Vec<Ground> {
         let ground = |setup: &Setup, searched| Ground {
             system: (setup.build)(2, 1),
@@ -620,12 +622,15 @@ mod tests {
     /// So the component that runs a controller can look such a cell up as often as it likes.
     #[test]
     fn a_cell_that_has_a_line_brought_changes_nothing_else() {
+        let mut found = 0;
         for table in ALL.iter().flat_map(|protocol| protocol.tables) {
             for (state, event, cell) in table.cells().filter(|(.., cell)| table.brings(cell)) {
+                found += 1;
                 let changes = !matches!(cell, crate::Cell::Go(next, actions) if *next == state && actions.len() == 1);
                 assert!(!changes, "{}: {}", table.name, table.events[event as usize]);
             }
         }
+        assert!(found > 0, "some tables have such cells");
     }
 
     #[test]

@@ -14,14 +14,14 @@ pub fn fill<const N: usize>(work: &mut Work<'_, N>) {
 
 /// Sends the line to the waiting node.
 pub fn answer<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Result<(), &'static str> {
-    let to = work.line.asked.take().ok_or("has nobody to answer")?;
+    let to = work.line.asked.take().ok_or("has no requester to answer")?;
     work.send(to, kind, work.line.data);
     Ok(())
 }
 
 /// Sends `Done` to the waiting node.
 pub fn done_asked<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
-    let to = work.line.asked.take().ok_or("has nobody to tell")?;
+    let to = work.line.asked.take().ok_or("has no node to tell")?;
     work.send(to, Kind::Done, Block::EMPTY);
     Ok(())
 }
@@ -53,7 +53,8 @@ pub fn landed<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str
     Ok(())
 }
 
-/// Counts an acknowledgement where writes may have gone over each other: bytes are in flight until the last has arrived.
+/// Counts an acknowledgement where writes may have gone over each other: bytes are in flight until the last has
+/// arrived.
 pub fn landed_in_order<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
     work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no acknowledgement")?;
     if work.line.acks == 0 {
@@ -92,7 +93,7 @@ pub fn pass_on<const N: usize>(work: &mut Work<'_, N>, of: Option<Node>) {
 
 /// Passes the answer to an atomic access to the cache above that sent the access.
 pub fn hand_up<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
-    let to = work.msg.of.ok_or("has nobody to hand the answer to")?;
+    let to = work.msg.of.ok_or("has no requester to hand the answer to")?;
     work.push(Msg { from: work.place.me, to, of: None, ..*work.msg });
     Ok(())
 }

@@ -240,7 +240,7 @@ impl<const N: usize> Controller<N> for Orders {
                 work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
             }
             Action::Tell => {
-                let to = work.line.asked.take().ok_or("has nobody to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to tell")?;
                 let stamps = std::mem::take(&mut work.line.stamps);
                 Self::done(work, to, stamps);
             }
@@ -320,7 +320,7 @@ impl<const N: usize> Controller<N> for Markers {
             }
             Action::Count => work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer")?,
             Action::Tell => {
-                let to = work.line.asked.take().ok_or("has nobody to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to tell")?;
                 work.push(about(to, Kind::Done, None));
             }
             Action::Marked => work.push(about(from, Kind::Done, work.msg.of)),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn who_acquires_while_memory_is_asked_joins_and_it_is_asked_again() {
+    fn an_acquire_while_memory_is_asked_joins_and_memory_is_asked_again() {
         let orders = Orders { table: &orders_l2_raised::TABLE, below: vec![Node(8)], peers: Vec::new() };
         let (above, mut line) = (Roster::row(Node(0), 2), Line::<2>::new(0));
         let place = Place { me: Node(4), below: Node(4), above: &above };

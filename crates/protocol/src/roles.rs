@@ -1,4 +1,5 @@
-//! What a machine has to know of a protocol to be built with it: which controller stands where, what it promises, what it needs.
+//! What a machine has to know of a protocol to be built with it: the controller for each role, what is guaranteed to
+//! readers, and what the machine must have.
 
 use crate::{Controller, Stamp, Table};
 use mem::{LINE, LineAddr, PhysAddr, Zone};
@@ -31,30 +32,31 @@ pub enum Role {
     Store,
 }
 
-/// What sizes of a machine its controllers depend on.
+/// The parameters of a machine that its controllers depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Logical times have so many bits, 32 at most: these do not overflow in any run.
+    /// Bits of logical times, at most 32: times of 32 bits do not overflow in any run.
     pub time_bits: u32,
-    /// Lines of a block, where memories are levels: a power of two, 256 at most.
+    /// Lines of a block if memories are levels: a power of two, at most 256.
     pub lines: u16,
-    /// Whether GPUs give blocks to each other, where memories are levels.
+    /// Whether GPUs pass blocks to each other if memories are levels.
     pub peer_transfer: bool,
-    /// Whether what GPUs release must be in the host's memory then, where memories are levels: the host does not ask for it.
+    /// If memories are levels: whether bytes that a GPU releases must reach the host's memory at once, because the host
+    /// does not ask for them.
     pub releases_home: bool,
-    /// Bytes that a bit of a mask stands for, where memories are levels: 1, 2, 4 or 8.
+    /// Bytes that a bit of a mask stands for if memories are levels: 1, 2, 4 or 8.
     pub grain: u8,
     /// Whether there are several GPUs.
     pub peers: bool,
-    /// Whether what GPUs release must leave their second-level caches, because a CPU does not see it there.
+    /// Whether bytes that a GPU releases must leave its second-level cache, because a CPU does not see them there.
     pub recalls: bool,
-    /// Where second-level caches that do not keep each other coherent have atomic accesses performed.
+    /// Where atomic accesses are performed if second-level caches do not keep each other coherent.
     pub atomics: Atomics,
-    /// Whether first-level caches send to their second-level caches on ways that keep the order of messages.
+    /// Whether the wires from first-level to second-level caches keep messages in order.
     pub in_order: bool,
-    /// Whether second-level caches stand above a translator, which must hear of what they write and give up.
+    /// Whether second-level caches are above a translator, which must be told of the lines that they write and give up.
     pub claims: bool,
-    /// How long a line may be read after a read and after a write, where lines are given out on leases of logical time.
+    /// If lines are granted on leases of logical time: how long a line may be read after a read, and after a write.
     pub read_lease: Stamp,
     pub write_lease: Stamp,
 }
@@ -64,10 +66,10 @@ pub struct Parameters {
 pub enum Atomics {
     /// In the cache itself.
     Here,
-    /// Below: there it meets others.
+    /// Below, where the accesses of all requesters meet.
     Below,
-    /// Below for lines of the host's memory, of which the caches of several GPUs may hold a copy; in the cache itself for those of
-    /// its own GPU's, of which no other has one.
+    /// Below for lines of the host's memory, because caches of several GPUs may hold copies; in the cache itself for
+    /// lines of its own GPU's memory, because no other GPU has a copy.
     BelowForHost,
 }
 
@@ -102,7 +104,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Logical times have at least so many bits: a lease must fit.
+    /// Minimum number of bits of logical times: a lease must fit.
     pub const LEAST_TIME_BITS: u32 = 5;
     /// The leases of `[halcone 5.1]`.
     pub const READ_LEASE: Stamp = 10;
@@ -137,24 +139,24 @@ pub enum Sees {
 /// How memory is organised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Organisation {
-    /// Each GPU has its own.
+    /// Each GPU has its own memory.
     Local,
-    /// All GPUs have one.
+    /// All GPUs share one memory.
     Shared,
-    /// The host's.
+    /// GPUs use the host's memory.
     Host,
     /// Memories of GPUs are levels above the host's.
     Levels,
 }
 
-/// How a CPU in the same machine can see what GPUs write.
+/// How a CPU in the same machine sees the writes of GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BesideCpu {
     /// Both meet in memory: caches are flushed around kernels.
     Memory,
     /// The CPU's caches are members of the protocol.
     Member,
-    /// They are, and a machine without a CPU can't have the protocol.
+    /// The CPU's caches are members, and a machine without a CPU can't use the protocol.
     MustBeMember,
 }
 
@@ -167,29 +169,30 @@ pub struct Needs {
     pub peers: bool,
 }
 
-/// Which caches must forget what they hold before a kernel, once others have written to memory: beside what every acquire does.
+/// The caches that must be invalidated before a kernel if others have written to memory, in addition to what every
+/// acquire does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
-    /// Those that compute units share.
+    /// The caches that compute units share.
     Shared,
-    /// All: an acquire does not have first-level caches forget.
+    /// All caches: an acquire does not invalidate first-level caches.
     Everything,
 }
 
-/// What is done before and after a kernel, beside an acquire and a release by every compute unit.
+/// Actions before and after a kernel, in addition to an acquire and a release by every compute unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boundary {
-    /// Whether a GPU may still hold what another GPU has changed since.
+    /// Whether a GPU may hold lines that another GPU has written since.
     pub stale_between_gpus: bool,
-    /// What has to go where memory has been changed by others.
+    /// The caches to invalidate if others have written to memory.
     pub others_wrote: Forget,
-    /// How often all GPUs flush their second-level caches after a kernel, where there are several GPUs: once for each cache that a
-    /// write passes on its way to memory.
+    /// With several GPUs: how often all of them flush their second-level caches after a kernel, once for each cache
+    /// that a write passes on its way to memory.
     pub flushes: u8,
 }
 
 impl Boundary {
-    /// GPUs keep each other up to date.
+    /// For protocols that keep GPUs coherent with each other.
     pub const COHERENT: Self = Self { stale_between_gpus: false, others_wrote: Forget::Shared, flushes: 1 };
 }
 

@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn sets_meet_only_in_those_who_are_in_both() {
+    fn sets_meet_only_if_they_have_a_common_member() {
         assert!(set(&[5, 130]).meets(set(&[130])));
         assert!(!set(&[5, 66]).meets(set(&[2, 69, 130])));
     }
 
     #[test]
-    fn whom_no_directory_can_know_is_nobody() {
+    fn a_number_beyond_what_a_directory_can_record_gives_an_empty_set() {
         assert!(Sharers::one(Sharers::MOST as u16).is_empty());
         assert!(!Sharers::one(Sharers::MOST as u16 - 1).is_empty());
     }

@@ -6,15 +6,17 @@
 //! whole line is held. If several such caches share a memory, atomic accesses are passed to the memory once the line
 //! is not held here: the controller first evicts the line (`Bring`).
 //!
-//! A cache that fetches what it writes (`fetches`) does as Multi2Sim's GPUs do, whose only protocol is NMOESI: there a store that misses sends a
-//! read request (`[umh 4.1, Table II]`). The writer is acknowledged at once; in `PA` the line is awaited and nobody waits for an answer.
+//! With `fetches`, the cache fetches each line that it writes, like Multi2Sim's GPUs: their only protocol is NMOESI, in
+//! which a store that misses sends a read request (`[umh 4.1, Table II]`). The writer is acknowledged at once; in `PA`
+//! the line is on its way, and no requester waits for it.
 
 use crate::roles::Atomics;
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use wb::{Action, Event, State};
 
 protocol! {
- /// `Whole`: every byte is held, written or read. `Past`: atomic accesses are performed below. `WriteMiss`: of a cache that fetches what it writes.
+ /// `Whole`: every byte is held, written or read. `Past`: atomic accesses are performed below. `WriteMiss`: a write
+ /// miss in a cache that fetches the lines that it writes.
  wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked Bring Found Pass Shed HandUp)
  on(  Read            Write          Evict               Flush                Invalidate     Data             Landed                )
  I  { [F Ask Fetch]   [P Take Ack]   [I]                 [I Done]             [I Done]       x                x                     }
@@ -54,7 +56,7 @@ protocol! {
 /// The controller of table [`wb`].
 pub struct WriteBackL2 {
     pub atomics: Atomics,
-    /// Whether a line that is written and not held is fetched.
+    /// Whether a write miss fetches the line.
     pub fetches: bool,
 }
 
@@ -63,7 +65,7 @@ impl WriteBackL2 {
     pub const ALONE: Self = Self { atomics: Atomics::Here, fetches: false };
     /// One of several above one memory.
     pub const SEVERAL: Self = Self { atomics: Atomics::Below, fetches: false };
-    /// Alone, and it fetches what it writes.
+    /// Alone, and it fetches the lines that it writes.
     pub const FETCHING: Self = Self { atomics: Atomics::Here, fetches: true };
 }
 

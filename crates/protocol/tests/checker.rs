@@ -98,7 +98,7 @@ fn a_kernel_that_starts_without_invalidation_reads_a_stale_byte_and_the_chart_sh
 }
 
 #[test]
-fn a_reply_that_nobody_takes_is_shown_under_way() {
+fn a_reply_that_is_not_received_is_shown_in_flight() {
     let mut system = system("vi", 1);
     let (iv, data) = (l1::State::IV as u8, l1::Event::Data as u8);
     system.tables[0] = system.tables[0].with(iv, data, Cell::Stall);

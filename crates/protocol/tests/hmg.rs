@@ -38,7 +38,7 @@ fn kinds(sends: &[Msg<2>]) -> Vec<(Kind, Node)> {
 }
 
 #[test]
-fn a_home_tells_the_holders_of_a_line_and_does_not_wait_for_them() {
+fn a_home_sends_invalidations_to_the_holders_of_a_line_and_does_not_wait_for_them() {
     let mut line = held(hmg_l2::State::V);
     sent(&L2, *HOME, &mut line, msg(3, 2, Kind::Read, Block::EMPTY));
     assert_eq!(line.sharers, Sharers::one(1));
@@ -46,11 +46,11 @@ fn a_home_tells_the_holders_of_a_line_and_does_not_wait_for_them() {
     assert_eq!(kinds(&sends), [(Kind::Ack, Node(0)), (Kind::Inval, Node(3))]);
     assert_eq!(line.sharers, Sharers::NONE);
     let again = sent(&L2, *HOME, &mut line, msg(0, 2, Kind::Read, Block::EMPTY));
-    assert_eq!(kinds(&again), [(Kind::Data, Node(0))], "nobody waits for answers");
+    assert_eq!(kinds(&again), [(Kind::Data, Node(0))], "no cache waits for answers");
 }
 
 #[test]
-fn whoever_writes_keeps_its_copy() {
+fn a_writer_keeps_its_copy() {
     let mut line = Line { sharers: Sharers::one(1), ..held(hmg_l2::State::V) };
     let sends = sent(&L2, *HOME, &mut line, msg(3, 2, Kind::Write, Block::one(0, 1)));
     assert_eq!(kinds(&sends), [(Kind::Ack, Node(3))]);
@@ -103,7 +103,7 @@ fn a_copy_kept_although_it_was_to_be_forgotten_before_it_came_stays_stale() {
 }
 
 #[test]
-fn a_home_that_does_not_note_who_reads_leaves_copies_stale() {
+fn a_home_that_does_not_record_readers_leaves_copies_stale() {
     let (state, event) = (hmg_l2::State::V, hmg_l2::Event::Read);
     let reply = [hmg_l2::Action::Reply as u8].to_vec();
     assert!(is_found(with(state, event, Cell::Go(state as u8, reply.into()))));

@@ -83,7 +83,11 @@ impl Play {
 fn figure_3_11_a_a_load_of_a_line_another_core_has_modified_is_forwarded_and_the_line_is_shared() {
     let mut play = Play::new();
     play.loads_from_memory(0).ask("l1d.0", Kind::Store);
-    assert_eq!(play.states(["l1d.0", "l2.0", "l3"]), ["M", "E", "E_Held"], "a store to an exclusive line tells nobody");
+    assert_eq!(
+        play.states(["l1d.0", "l2.0", "l3"]),
+        ["M", "E", "E_Held"],
+        "a store to an exclusive line sends no message"
+    );
 
     play.ask("l1d.1", Kind::Load).arrives("l1d.1", "l2.1", Kind::Get);
     play.arrives("l2.1", "l3", Kind::Get);

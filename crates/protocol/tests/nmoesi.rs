@@ -48,13 +48,14 @@ fn bytes_written_without_coherence_are_lost_if_an_invalidation_is_merely_acknowl
 }
 
 #[test]
-fn whoever_gives_bytes_back_makes_the_others_give_the_block_up_or_they_read_old_bytes_after_a_flush() {
+fn a_holder_that_gives_bytes_back_makes_the_others_give_the_block_up_or_they_read_stale_bytes_after_a_flush() {
     let hasty = changed(nmoesi::n_stores(2, 1), "hmd", "S", "WriteBack", "S Relieve");
     assert!(is_violated(hasty, 1));
 }
 
-/// What an owner wrote before a release stays with it, marked as newer than the host's. Another that got the block from it may have written on top in
-/// the meantime: when the owner asks for the block to write, its own bytes have to be merged at the host's first.
+/// Bytes that an owner wrote before a release stay with it, marked as newer than the host's. Another GPU that received
+/// the block may have written over them in the meantime. So when the owner asks for the block for writing, its bytes
+/// have to be merged into the host's memory first.
 #[test]
 fn an_owner_that_asks_for_its_block_gives_its_older_bytes_up_or_keeps_them_over_newer_ones() {
     let violated = |system: System| {
@@ -99,8 +100,8 @@ fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
     assert_eq!(found.violation.map(|violation| violation.property), Some("some message can always move"));
 }
 
-/// A block that its memory wants to be relieved of waits for the home's probe. That may come after the cache above wants to be relieved of lines of
-/// it, and then stands behind what that asks for. Each of these walks came to a standstill when that had to wait.
+/// A block that a GPU's memory gives up waits for the home's probe. The probe may be queued behind a request of the
+/// cache above to take lines of the block back. Each of these walks came to a standstill when that request had to wait.
 #[test]
 fn a_memory_that_gives_up_a_block_takes_lines_back_while_it_waits() {
     for (name, seed) in
@@ -122,10 +123,11 @@ fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
     }
 }
 
-/// A cache may want to be relieved of a clean line that it had to itself when another GPU asked for the block; by the time that it is heard the block may have bytes of
-/// other lines. These were forgotten: the block was taken for one that is only read.
+/// A cache may ask to have a clean line taken back that it held alone until another GPU asked for the block. When the
+/// request arrives, the block may have modified bytes of other lines. An earlier table lost these, because it took the
+/// block for a clean one.
 #[test]
-fn a_clean_line_that_comes_back_leaves_a_block_with_bytes_of_other_lines_as_it_was() {
+fn a_clean_line_that_comes_back_does_not_change_a_block_with_bytes_of_other_lines() {
     const N: usize = 4;
     let (cache, me, home) = (Node(0), Node(1), Node(3));
     let smd: &dyn Controller<N> = &nmoesi::smd::Smd { lines: 2, releases_home: true };

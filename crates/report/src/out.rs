@@ -59,7 +59,7 @@ pub enum OutError {
 #[derive(Debug)]
 pub struct OutFolder {
     target: PathBuf,
-    /// Where they are until they are complete.
+    /// The folder in which results are written until they are complete.
     partial: PathBuf,
     /// The lock on that.
     held: OwnedFd,

@@ -1,8 +1,9 @@
-//! A page about a run while it goes on: how far it is, what waits for what, how full its queues are; with buttons to pause and to stop it.
+//! A page about a run in progress: how far it is, what waits for what, and how full its queues are, with buttons to
+//! pause and to stop it.
 //!
-//! It is served by the process that simulates, on the loopback address, under the rules of [`server`](crate::server): only requests
-//! that name this server and come from its own page are answered. The page asks once a second, and only while it is visible; a
-//! run that no page looks at is not disturbed.
+//! The simulating process serves it on the loopback address, under the rules of [`server`](crate::server): only
+//! requests that name this server and come from its own page are answered. The page asks once a second, and only while
+//! it is visible; without an open page the run is not disturbed.
 
 use crate::{
     assets,
@@ -30,7 +31,7 @@ pub struct Live {
     /// The program and the machine.
     pub title: String,
     pub monitor: Monitor,
-    /// The clock in which simulated time is also told.
+    /// The clock in whose cycles simulated time is shown, too.
     pub clock: Hertz,
 }
 
@@ -39,18 +40,19 @@ struct Watched {
     since: Instant,
 }
 
-/// How long the threads of a run have to answer a look. A round that takes longer is told without one.
+/// Time limit for the threads of a run to answer a request for a snapshot. If a round takes longer, the page is updated
+/// without one.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A machine in which nothing happens for longer is called idle.
+/// A machine without an event for longer than this is shown as idle.
 const IDLE: Time = Time::micros(1);
 
-/// The most waits and levels that the page gets.
+/// Maximum number of waits, and of levels, on the page.
 const MOST: usize = 100;
 
 impl Live {
-    /// Serves the page at a port of the loopback address (0: any that is free) from a thread of its own, until the process ends. Returns
-    /// the address.
+    /// Serves the page at a port of the loopback address (0: any free port) from its own thread until the process ends.
+    /// Returns the address.
     pub fn serve(self, port: u16) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;

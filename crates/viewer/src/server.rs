@@ -1,7 +1,7 @@
 //! Answers requests: the page's own files, and results as JSON.
 //!
-//! Only `GET` is answered. A request must name this server as its `Host`, and a page that asks must be this server's own
-//! (`Origin`): other pages that the browser has open, and names that lead to the loopback address, learn nothing.
+//! Only `GET` is answered. A request must name this server as its `Host`, and a page that asks must be this server's
+//! own (`Origin`): other pages that the browser has open, and names that lead to the loopback address, learn nothing.
 
 use crate::{
     assets, elements, file,
@@ -27,7 +27,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What is shown.
+/// The results and experiments that the server shows.
 pub struct View {
     /// Folders of results.
     pub folders: Vec<PathBuf>,
@@ -45,8 +45,8 @@ pub struct Experiment {
     pub source: String,
 }
 
-/// Findings of an experiment (by name) at a size (`quick`, `scaled` or `paper`), as far as results of its runs are kept; none if there
-/// is no such experiment or size.
+/// The findings of an experiment, by its name and size (`quick`, `scaled` or `paper`), from the stored results of its
+/// runs; `None` if there is no such experiment or size.
 pub type Recall = Box<dyn Fn(&str, &str) -> Option<Value> + Send + Sync>;
 
 /// A server that has its address.

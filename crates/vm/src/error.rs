@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Mistranslation {
     #[error(
-        "address space {} has no page tables: give the root of its tables to `Roots` before anybody translates in it",
+        "address space {} has no page tables: give the root of its tables to `Roots` before the first translation",
         asid.0
     )]
     NoTables { asid: Asid },

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_value_is_told_with_its_place() {
+    fn a_wrong_value_is_reported_with_its_place() {
         let wrong = equal("sum", &[1, 2, 4, 5], &[1, 2, 3, 4]).unwrap_err();
         assert_eq!(wrong.to_string(), "sum[2] is 4, expected 3 (equal); 2 of 4 values are wrong");
     }

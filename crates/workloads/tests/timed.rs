@@ -88,7 +88,7 @@ fn every_cycle_of_every_compute_unit_has_one_reason() {
             assert_eq!(all, edge(region.end) - edge(region.start), "{unit} in {}", region.name);
             if region.name != "start" && region.statistics.count(&format!("{unit}.wavefronts")) == 0 {
                 idle += 1;
-                // The launch takes 295 cycles and the end of the kernel 3894; between them, the other compute units run it.
+                // The launch takes 295 cycles and the end of the kernel 3894; between them this unit is idle.
                 assert!((4189..4600).contains(&of(unit, "launch")) && of(unit, "no_wave") > 0, "{unit}");
             }
         }

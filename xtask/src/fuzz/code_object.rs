@@ -90,7 +90,7 @@ fn simulate(gpu: &mut Gpu, program: &Program, dispatch: Dispatch) -> Result<(), 
     let run = staged.finish();
     match (&launched, &run.outcome) {
         (Err(RustHostError::Launch(_)), _) | (_, Outcome::Finished | Outcome::TimeLimit) => Ok(()),
-        (_, Outcome::Failed { message, .. }) if message.contains("right would be") => Err(message.clone()),
+        (_, Outcome::Failed { message, .. }) if message.contains("the correct value is") => Err(message.clone()),
         (_, Outcome::Failed { .. }) => Ok(()),
         (_, outcome) => Err(outcome.to_string()),
     }

@@ -92,7 +92,9 @@ pub fn on(machine: &Machine, guest: &Guest, threads: usize) -> Result<Ended, Fai
 
 /// Whether a stopped machine is itself at fault. A kernel with an illegal operation also stops the machine.
 fn is_machines_fault(report: &str) -> bool {
-    ["no progress", "deadlock", "livelock", "right would be", "check failed"].iter().any(|word| report.contains(word))
+    ["no progress", "deadlock", "livelock", "the correct value is", "check failed"]
+        .iter()
+        .any(|word| report.contains(word))
 }
 
 /// Runs the program timed, on the machine's cores or on a host outside it.

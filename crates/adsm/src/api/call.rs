@@ -169,7 +169,7 @@ impl InFlight<'_> {
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.host.sync(&self.flight) {
-            eprintln!("adsm: a call that nobody synchronised failed: {error}");
+            eprintln!("adsm: a call that was never synchronised failed: {error}");
         }
     }
 }

@@ -160,7 +160,7 @@ mod tests {
         assert_eq!([looked_at(8), looked_at(1), looked_at(1)], [8, 9, 10]);
         assert!(habit.expects(0), "it is fetched before it is watched");
         habit.returned();
-        assert!(!habit.expects(0), "nobody looked");
+        assert!(!habit.expects(0), "no thread looked");
         assert_eq!(looked_at(8), 8, "trust is earned anew");
     }
 }

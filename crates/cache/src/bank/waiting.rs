@@ -19,9 +19,9 @@ fn slot_of(line: LineAddr, row: Row) -> Slot {
     LineAddr(line.0 | bits)
 }
 
-/// How many of so many MSHRs, or places to wait, lines with a peer as home may take: all but a quarter, and all but one
-/// at least. One would be enough for requests of peers to get through, but they, and those for the own memory, would be
-/// served one after another while the others wait for peers.
+/// How many of `all` MSHRs, or places to wait, lines with a peer as home may take: all but a quarter, and at least one
+/// less than all. One would be enough for requests of peers to get through, but they, and those for the own memory,
+/// would be served one after another while the others wait for peers.
 fn most_of_peers(all: usize) -> usize {
     all - (all / 4).max(1)
 }

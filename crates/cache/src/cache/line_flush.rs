@@ -1,8 +1,9 @@
 //! Flushes of single lines, as a core's `clflush` asks for them.
 //!
-//! A flush goes down to the cache that is nearest to memory, past the others. There the line is evicted like a victim:
-//! all caches above give it up, and it is written to memory if it has changed. Where GPUs join in memory, memory then has
-//! them give it up as well. The answer goes back the same way when nothing of the line is left. Several flushes may be in flight; as many per first-level cache as it has MSHRs.
+//! A flush goes down, past the other caches, to the cache that is nearest to memory. There the line is evicted like a
+//! victim: all caches above give it up, and it is written to memory if it has changed. If GPUs join in memory, memory
+//! then makes them give the line up as well. The answer goes back the same way when no cache holds the line. Several
+//! flushes may be in flight: as many per first-level cache as it has MSHRs.
 
 use super::Cache;
 use engine::Lane;
@@ -10,7 +11,7 @@ use interconnect::HEADER;
 use mem::{Block, LineAddr, Reply, RequestId};
 use protocol::{Kind, Msg, Node, flush_of};
 
-/// Who wants a line flushed.
+/// The requester of a line's flush.
 #[derive(Clone, Copy)]
 pub(super) enum Asker {
     /// A requester, by the number of its wire, with its request.

@@ -38,7 +38,7 @@ pub struct CacheSpec {
     pub tells_gone: bool,
     /// Whether reads that missed in the requester's TLB are counted by hit, miss and merged.
     pub counts_tlb_misses: bool,
-    /// Whether it is counted how long lines are used.
+    /// Whether the time for which lines are used is measured.
     pub counts_lifetimes: bool,
     /// The memory that gives each line its timestamps, if it is not the node below.
     pub memories: Option<Interleave<Node>>,

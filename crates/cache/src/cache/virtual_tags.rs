@@ -157,7 +157,8 @@ impl Cache {
         kept
     }
 
-    /// All lines have been forgotten: one notice says so, if nothing has come since. Else each is told that has not come again.
+    /// All lines have been invalidated. If no line has come since, one notice says so; otherwise each line that has not
+    /// come again has its own notice.
     pub(super) fn end_sweep(&mut self) {
         let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.take()) else { return };
         let held = self.bank.lines();

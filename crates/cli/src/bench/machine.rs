@@ -7,9 +7,10 @@ use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
 use workloads::{Probe, probe};
 
-/// Measure a machine by microbenchmarks: latencies and bandwidths of each level, arithmetic, local memory and launches, beside
-/// what its file implies; of a machine with a CPU, those of a core. Of a machine with a fabric, a host outside and GPUs that
-/// do not keep each other coherent: its wires, alone and shared, streams from memories near and far, and where pages can move by faults, what each part of that takes.
+/// Measure a machine by microbenchmarks, beside what its file implies: latency and bandwidth of each level, arithmetic,
+/// local memory and launches. For a machine with a CPU, the first core is measured. For a machine with a fabric, a
+/// host outside and GPUs that do not keep each other coherent, its wires are measured, alone and shared, and streams
+/// from near and far memories; and if pages can move on faults, each part of a migration.
 #[derive(clap::Args)]
 pub struct Machine {
     /// The machine: a name (see `cohesim list systems`) or a file.

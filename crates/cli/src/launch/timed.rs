@@ -21,7 +21,7 @@ pub struct Timed {
     /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "system")]
     sets: Vec<String>,
-    /// Compare every read, and memory in the end, with what it must hold; ends at the first that is wrong.
+    /// Check every read, and memory at the end, against the golden image; stop at the first wrong value.
     #[arg(long, requires = "system")]
     check: bool,
     /// Write statistics, the machine and a page to look at (report.html) to this folder.

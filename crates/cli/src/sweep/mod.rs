@@ -22,10 +22,11 @@ use store::{State, Store};
 use task::Task;
 use work::Work;
 
-/// Run programs on machines with keys and arguments, all combinations that a file asks for.
+/// Run programs on machines with keys and arguments, in all combinations that a file lists.
 ///
-/// Results are kept by what they depend on: a sweep that was broken off goes on where it was, one that has grown does only what is
-/// new, and several processes on several computers may work on one (docs/sweeps.md). `cohesim view` shows them.
+/// Results are kept by what they depend on: a sweep that was interrupted continues where it was, one that has grown
+/// runs only what is new, and several processes on several computers may work on one sweep (docs/sweeps.md). `cohesim
+/// view` shows the results.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Sweep {
@@ -49,7 +50,7 @@ struct Of {
 
 #[derive(clap::Args)]
 struct How {
-    /// How many runs go on at a time here [default: as many as there are processors].
+    /// Number of runs at a time on this computer [default: the number of processors].
     #[arg(long, value_name = "N", conflicts_with = "slurm")]
     jobs: Option<NonZero<usize>>,
     /// Submit the runs to Slurm, as a job array, and return. What the file does not say of time and memory is estimated from earlier

@@ -41,7 +41,7 @@ fn state(port: u16) -> Value {
 }
 
 #[test]
-fn a_run_that_goes_on_is_shown_paused_and_stopped() {
+fn a_run_in_progress_is_shown_paused_and_stopped() {
     if !available() {
         return;
     }

@@ -55,7 +55,7 @@ fn a_program_with_images_and_a_kernel_that_prints() {
 }
 
 #[test]
-fn data_races_of_a_kernel_are_told_and_change_the_exit_code_only() {
+fn data_races_of_a_kernel_are_reported_and_change_the_exit_code_only() {
     let folder = Folder::new("race");
     let Some(program) = build(&folder, "race.c") else { return };
     let run = |options: &[&str], kernel: &str| {

@@ -94,7 +94,7 @@ fn times(store: &Path) -> Vec<(PathBuf, std::time::SystemTime)> {
 }
 
 #[test]
-fn a_run_that_fails_is_told_and_leaves_the_others_alone() {
+fn a_failed_run_is_reported_and_does_not_stop_the_others() {
     let place = Place::new("failed", &SWEEP.replace("[64, 128, 256]", "['nonsense', 64]"));
     let (good, said) = place.done(&[], "store", &["--jobs", "2"]);
     assert!(!good && said.contains("2 done") && said.contains("2 failed"), "{said}");

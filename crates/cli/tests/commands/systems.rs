@@ -89,8 +89,10 @@ fn every_memory_design_runs_the_same_program() {
 #[test]
 fn designs_that_cannot_have_as_many_gpus_are_left_out_with_the_reason() {
     let output = cohesim(&["compare", "vecadd", "--designs", "--set", "gpus=2", "--json", "--", "--size", "tiny"]);
+    assert!(output.err.contains("note: virtual-caches is left out: --set gpu.l2.tags=virtual"), "{}", output.err);
     let json = output.json();
     let runs = json["runs"].as_array().expect("there are runs");
+    assert_eq!(runs.len(), figures::designs::DESIGNS.len() - 1);
     assert!(runs.iter().all(|run| run["system"] != "virtual-caches" && run["error"].is_null()), "{json}");
     let said = cohesim(&["compare", "vecadd", "--designs", "--set", "gpus=0", "--", "--size", "tiny"]).error();
     assert!(said.contains("gpus"), "{said}");

@@ -68,7 +68,7 @@ fn threads_change_no_statistic_and_no_instruction() {
 }
 
 #[test]
-fn a_machine_that_is_stuck_says_who_waits_for_whom() {
+fn the_report_on_a_stuck_machine_names_the_elements_that_wait_and_what_they_wait_for() {
     let mut command = cohesim(&["run", "vecadd", "--system", "skeleton", "--set", "gpu.compute_unit.line_slots=2"]);
     let output = command.args(["--", "--size", "tiny"]).output().expect("the command was built");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -78,7 +78,7 @@ fn a_machine_that_is_stuck_says_who_waits_for_whom() {
 }
 
 #[test]
-fn an_interrupted_run_tells_what_is_known_so_far() {
+fn an_interrupted_run_reports_what_is_known_so_far() {
     let mut command = cohesim(&["run", "matmul", "--system", "skeleton", "--", "--size", "512"]);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let child = command.spawn().expect("the command was built");

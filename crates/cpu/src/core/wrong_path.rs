@@ -3,8 +3,8 @@
 //! Without the key `wrong_path`, fetch stops there. With it, lines of code are requested in order from where the branch
 //! was predicted to lead, at the rate at which fetch would consume them, until the branch has been executed or the
 //! queues of the core would be full. They take MSHRs and places in caches, and bring what the other path may need
-//! later. Nothing on a wrong path is executed, so its loads and stores are left out, and so are its further branches. It
-//! does not leave the page of the branch, as no other frame is known.
+//! later. Nothing on a wrong path is executed, so its loads and stores are left out, and so are its further branches.
+//! It does not leave the page of the branch, as no other frame is known.
 
 use super::{Pipeline, fetch::line, thread::Front};
 use crate::Executed;

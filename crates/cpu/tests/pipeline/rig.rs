@@ -95,7 +95,7 @@ pub fn run_for<P: Program + 'static>(
         scope.serve("code", move |cx| memory(cx, code_end, Latency { hit, ..Latency::default() }, log));
     });
     let run = model.run(&options);
-    let log = log.lock().expect("nobody panicked").clone();
+    let log = log.lock().expect("no thread panicked").clone();
     Report { run, log }
 }
 
@@ -124,7 +124,7 @@ async fn memory(
             due.extend(ordered.pop_front().map(|(_, request)| (request, true)));
         }
         for (request, in_order) in due {
-            log.lock().expect("nobody panicked").push(Performed { cycle: now, request, ordered: in_order });
+            log.lock().expect("no thread panicked").push(Performed { cycle: now, request, ordered: in_order });
             let reply = Reply { id: request.id, data: request.data, stamp: 0 };
             replies.send(Lane::Reply, reply, 8).await;
         }

@@ -155,7 +155,7 @@ impl Program for Script {
                 running.steps.pop_front();
                 let event = Event::Executed(running.done, quiet);
                 running.done += 1;
-                self.events.lock().expect("nobody panicked").push((self.now, event));
+                self.events.lock().expect("no thread panicked").push((self.now, event));
                 return Fetch::Executed;
             }
             Step::Drain if !quiet => return Fetch::Drain,
@@ -181,7 +181,7 @@ impl Program for Script {
     }
 
     fn performed(&mut self, _: usize) {
-        self.events.lock().expect("nobody panicked").push((self.now, Event::Performed));
+        self.events.lock().expect("no thread panicked").push((self.now, Event::Performed));
     }
 }
 
@@ -231,7 +231,7 @@ pub fn play_for(
         Script { threads: scripts.into_iter().enumerate().map(start).collect(), events: own, now: 0 }
     };
     let report = run_for(spec, threads, latency, program, options);
-    let events = events.lock().expect("nobody panicked").clone();
+    let events = events.lock().expect("no thread panicked").clone();
     (finished(report), events)
 }
 

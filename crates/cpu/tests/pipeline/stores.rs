@@ -81,7 +81,7 @@ fn random_delays_depend_on_their_seed_only() {
 
 /// All stores are sent within a microsecond and performed one by one, which takes more than ten times as long.
 #[test]
-fn a_call_of_the_kernel_whose_stores_take_longer_than_the_watchdog_waits_gets_on_all_the_same() {
+fn a_call_of_the_kernel_whose_stores_take_longer_than_the_watchdog_waits_still_makes_progress() {
     let lines = (0..200).map(|number| HERE + 64 * number).collect();
     let latency = Latency { apart: 50, ..Latency::default() };
     let options = RunOptions { watchdog: Some(100), ..RunOptions::default() };

@@ -36,7 +36,7 @@ fn two_threads_share_the_width() {
 }
 
 #[test]
-fn a_thread_goes_on_while_another_waits_for_memory() {
+fn a_thread_continues_while_another_waits_for_memory() {
     let far = Latency { slow: (0x100_0000, 500), ..Latency::default() };
     let (report, _) = play_all(&wide(), far, vec![vec![load(0, 15, 0x100_0000)], chain(400)]);
     assert!((500..520).contains(&report.cycles()), "{}", report.cycles());

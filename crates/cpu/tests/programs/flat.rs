@@ -143,7 +143,7 @@ impl Program for FlatProgram {
                 return Fetch::Drain;
             }
             *ended = true;
-            self.ended.lock().expect("nobody panicked").push(cpu.clone());
+            self.ended.lock().expect("no thread panicked").push(cpu.clone());
             return Fetch::Idle;
         }
         executed.accesses.clear();

@@ -33,7 +33,7 @@ fn simulate_all(spec: &CoreSpec, cpus: Vec<Cpu>, memory: Flat, limit: u64) -> (R
         move |_, _| FlatProgram::new(cpus, memory, limit, own),
         RunOptions::default(),
     ));
-    let mut cpus = ended.lock().expect("nobody panicked").clone();
+    let mut cpus = ended.lock().expect("no thread panicked").clone();
     assert_eq!(cpus.len(), count, "all have ended");
     cpus.sort_by_key(|cpu| cpu.gpr[Reg::Rsp]);
     (report, cpus)
@@ -191,7 +191,7 @@ fn stores_are_seen_late_by_others_unless_there_is_a_fence() {
 }
 
 #[test]
-fn whoever_sees_a_store_sees_those_before_it() {
+fn a_thread_that_sees_a_store_sees_the_stores_before_it() {
     let seen = outcomes([&[&STORE_X[..], &STORE_Y, &END].concat(), &[&LOAD_Y[..], &LOAD_X_TO_RBX, &END].concat()]);
     assert!(seen.contains(&[0, 0, 1, 1]) && seen.contains(&[0, 0, 0, 0]), "{seen:?}");
     assert!(!seen.contains(&[0, 0, 1, 0]), "{seen:?}");
@@ -266,7 +266,7 @@ fn any_core_ends_as_without_time() {
         let program = move |_: &Scope, _: &EventCount| FlatProgram::new(vec![cpu], memory, 2000, own);
         let report = run_for(&spec, 1, latency, program, RunOptions::default());
         assert_eq!(report.run.outcome, Outcome::Finished, "seed {seed}: {spec:?}");
-        let cpu = ended.lock().expect("nobody panicked").pop().expect("it has ended");
+        let cpu = ended.lock().expect("no thread panicked").pop().expect("it has ended");
         assert_eq!((&cpu.gpr, cpu.rip, cpu.xmm), (&plain.gpr, plain.rip, plain.xmm), "seed {seed}");
         assert_eq!(report.count("instructions"), 2000, "seed {seed}");
     }

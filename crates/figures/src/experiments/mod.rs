@@ -1,4 +1,4 @@
-//! The experiments, a file each; those of one paper share a folder.
+//! The experiments, one per file. Those of one paper share a folder.
 
 mod adsm;
 mod collaborative;
@@ -57,12 +57,12 @@ pub static ALL: &[Experiment] = &[
     directions::EXPERIMENT,
 ];
 
-/// The experiment called so.
+/// The experiment with this name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
     ALL.iter().find(|experiment| experiment.name == name)
 }
 
-/// The six programs of the Rodinia suite as the dissertation calls them, and as they are called here.
+/// The six programs of the Rodinia suite: the dissertation's names, and their names here.
 const RODINIA: [(&str, &str); 6] = [
     ("BP", "backprop"),
     ("LUD", "lud"),

@@ -71,8 +71,8 @@ pub struct Places {
     pub multigrid_sync: VirtAddr,
 }
 
-/// Whether a compute unit of GCN3 has vector registers for a work-group: 256 rows in each of four SIMDs, of which a wavefront
-/// gets blocks of 4 (GCN3 ISA manual, 3.6).
+/// Whether a compute unit of GCN3 has vector registers for a work-group: 256 rows in each of four SIMDs, of which a
+/// wavefront gets blocks of 4 (GCN3 ISA manual, 3.6).
 fn has_registers(kernel: &Kernel, items: u32) -> bool {
     items.div_ceil(64).div_ceil(4) * u32::from(kernel.vgprs).next_multiple_of(4).max(4) <= 256
 }
@@ -144,7 +144,7 @@ impl Dispatch {
         Ok(Dispatch { kernel, grid, group, offset, dims, explicit, printf_buffer, lds_size })
     }
 
-    /// What is unusual about the launch, for the user: its work-groups are larger than what the kernel was compiled for.
+    /// A warning for the user if work-groups are larger than those that the kernel was compiled for.
     pub fn warning(&self) -> Option<String> {
         let items: u32 = self.group.iter().product();
         let limit = self.kernel.max_group.filter(|limit| items > *limit)?;

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_nobody_listed_are_noticed() {
+    fn arguments_that_the_metadata_do_not_list_are_noticed() {
         assert_eq!(found(Version::V5, None, &[dword(0), dword(16)]), ImplicitLayout::Unlisted { offset: 8 });
         assert_eq!(found(Version::V2, None, &[dword(8)]), ImplicitLayout::Unlisted { offset: 8 });
         assert_eq!(found(Version::V2, None, &[dword(12)]), MESA);

@@ -76,7 +76,8 @@ impl Unit {
         self.slots.category[slot] = running.briefs.at(wave.wavefront.pc).category;
         self.slots.has_code[slot] = wave.has_code(&running.kernel().code);
         self.slots.note(slot, wave);
-        // Its buffer needs another line if the next instruction is in another one, or if a branch has emptied the buffer.
+        // Its buffer needs another line if the next instruction is in another one, or if a branch has emptied the
+        // buffer.
         let elsewhere = wave.wavefront.pc / LINE as u64 != wave.pc / LINE as u64;
         if wave.fetching.is_none() && (elsewhere || !self.slots.has_code[slot]) {
             self.slots.look_at(slot);
@@ -221,7 +222,7 @@ fn are_in_different_banks(access: &LdsAccess, first: usize, banks: u32) -> bool 
 /// served four others since.
 fn busiest_bank(access: &LdsAccess, first: usize, banks: u32) -> u64 {
     let words = u32::from(access.bytes).div_ceil(4).max(1);
-    // A word that several lanes read is read once; of atomic accesses, each lane changes the word that the one before has left.
+    // A word that several lanes read is read once. Atomic accesses to one word are serialised.
     let together = access.kind != LdsKind::Atomic;
     let of_power = banks.is_power_of_two().then(|| banks - 1);
     let (mut served, mut latest, mut busiest) = ([0_u8; 64], [[0; 4]; 64], 0);

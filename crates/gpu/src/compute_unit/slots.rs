@@ -7,7 +7,7 @@ use super::{
 };
 use crate::category::Category;
 
-/// For a slot that can't issue, and for an empty one.
+/// The `ready_at` of an empty slot, and of one whose wavefront can't issue.
 pub const NEVER: u64 = u64::MAX;
 
 pub struct Slots {

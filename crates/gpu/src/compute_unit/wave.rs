@@ -176,7 +176,7 @@ impl Unit {
 
     /// Releases the wavefronts of a workgroup if all that are left have reached the barrier.
     pub fn open_barrier(&mut self, group: usize, now: u64) {
-        let workgroup = self.groups[group].as_mut().expect("somebody of it is there");
+        let workgroup = self.groups[group].as_mut().expect("a workgroup with a wavefront is there");
         if workgroup.at_barrier < workgroup.left {
             return;
         }

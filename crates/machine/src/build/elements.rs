@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
     fn cache(&mut self, id: Id, plan: &CachePlan, scope: &Scope) {
         let asked: Vec<EdgeId> = self.plan.edges_of(id, Freight::Requests).collect();
         let requesters = asked.into_iter().map(|edge| {
-            let node = self.plan.element(self.plan.edge(edge).upper).node.expect("one who asks has a number");
+            let node = self.plan.element(self.plan.edge(edge).upper).node.expect("a requester has a number");
             (node, self.wires.asked.remove(&edge).expect("both ends of every edge are in place"))
         });
         let (requesters, side) = (requesters.collect(), only(self.side(id), plan.speaks_to.as_deref()));

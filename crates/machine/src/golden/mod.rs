@@ -1,11 +1,13 @@
-//! The golden image: what memory holds if everything is right, kept beside the run and compared with every read.
+//! The golden image: the correct contents of memory, kept beside the run and compared with every read.
 //!
-//! First-level caches (of vectors, scalars and code, of cores, walkers and DMA engines) report every read and every performed write in a
-//! journal, caches and memories their atomic accesses, memories what they give and get, the host what it writes: in the order of
-//! their times, outside simulated time, so that a run that is checked is the run that is not, to the cycle. Which values are right
-//! depends on the machine: where lines may be stale between synchronisations, [`stale`] says; where accesses have logical times,
-//! [`timed`]; where caches are kept coherent at all times, a read returns what was written last; where two sides are coherent each
-//! in itself and meet in memory only, [`two_domains`].
+//! First-level caches (of vectors, scalars and code, of cores, walkers and DMA engines) report every read and every
+//! performed write in a journal; caches and memories report atomic accesses, memories the lines that they send and
+//! receive, the host its writes. The reports are audited in the order of their times, outside simulated time, so a
+//! checked run equals the unchecked one to the cycle.
+//!
+//! Which values are allowed depends on the machine. If lines may be stale between synchronisations, [`stale`] decides;
+//! if accesses have logical times, [`timed`]; if caches are coherent at all times, a read returns the last value
+//! written; if there are two coherent sides that meet in memory only, [`two_domains`].
 
 mod stale;
 mod timed;
@@ -21,22 +23,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use timed::Timed;
 use two_domains::TwoDomains;
 
-/// Values that a byte may have.
+/// The values that a byte may have.
 type Values = Vec<u8>;
 
-/// What memory holds, and what may be read.
+/// The correct contents of memory, and the values that may be read.
 pub enum Image {
-    /// Caches are kept coherent.
+    /// For caches that are kept coherent.
     Coherent(Frames),
-    /// Copies may be stale.
+    /// For caches that may hold stale copies.
     Stale(Box<Stale>),
-    /// Accesses have logical times.
+    /// For accesses with logical times.
     Timed(Box<Timed>),
-    /// Two sides meet in memory only: the side of each who reports, by its number.
+    /// For two sides that meet in memory only: the side of each observer, by its number.
     TwoDomains(Box<TwoDomains>, Vec<Option<Side>>),
 }
 
-/// A byte that nobody may read.
+/// A byte with a value that no read may return.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mismatch {
     pub address: u64,
@@ -48,7 +50,7 @@ impl Mismatch {
     fn told(&self, who: &str) -> String {
         let allowed: Vec<String> = self.allowed.iter().map(|value| format!("{value:#04x}")).collect();
         let (value, address) = (self.value, self.address);
-        format!("{who} has {value:#04x} at {address:#x}; right would be {}", allowed.join(" or "))
+        format!("{who} has {value:#04x} at {address:#x}; the correct value is {}", allowed.join(" or "))
     }
 }
 
@@ -65,12 +67,13 @@ impl Image {
         Self::Timed(Box::default())
     }
 
-    /// The sides of all who report, in the order of their numbers, and what GPUs are promised among themselves.
+    /// The image of two sides: the side of each observer in the order of their numbers, and what the GPUs' protocol
+    /// guarantees to its readers.
     pub fn two_domains(sides: Vec<Option<Side>>, gpus: Sees, several_gpus: bool) -> Self {
         Self::TwoDomains(Box::new(TwoDomains::new(gpus, several_gpus)), sides)
     }
 
-    /// Takes a report, and checks what was read.
+    /// Processes a report and checks what was read.
     pub fn observe(&mut self, observation: &Observation) -> Result<(), Mismatch> {
         let Observation { who, line, seen, stamp } = observation;
         match self {
@@ -112,7 +115,7 @@ impl Image {
         Ok(())
     }
 
-    /// Checks what memory holds in the end; everything has been synchronised.
+    /// Checks the contents of memory after everything has been synchronised.
     pub fn compare(&self, memory: &Frames) -> Result<(), String> {
         let compared = match self {
             Self::Coherent(image) => all_same(image, memory),
@@ -136,14 +139,14 @@ fn write(image: &mut Frames, line: LineAddr, data: &Block<LINE>) {
     }
 }
 
-/// The bytes of a block that are not those of a line.
+/// The bytes of a block that differ from those of a line.
 fn differing<'a>(right: &'a [u8; LINE], data: &'a Block<LINE>) -> impl Iterator<Item = usize> + 'a {
-    // Nearly all that is read is right.
+    // Nearly every read is correct.
     let mask = if data.is_full() && data.bytes() == right { mem::Mask::NONE } else { data.mask() };
     mask.iter().filter(|byte| data.bytes()[*byte] != right[*byte])
 }
 
-/// Whether bytes of a line are those of an image.
+/// Checks that the bytes of a line equal those of an image.
 fn same(image: &Frames, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
     let right = line_of(image, line);
     let wrong = differing(&right, data).next();
@@ -153,7 +156,7 @@ fn same(image: &Frames, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismat
     })
 }
 
-/// Whether memory holds all that an image holds.
+/// Checks that memory holds all bytes of an image.
 fn all_same(image: &Frames, memory: &Frames) -> Result<(), Mismatch> {
     let wrong = image.pieces(LINE as u64).filter_map(|(address, right)| {
         let mut bytes = [0; LINE];
@@ -165,23 +168,23 @@ fn all_same(image: &Frames, memory: &Frames) -> Result<(), Mismatch> {
     wrong.min_by_key(|mismatch| mismatch.address).map_or(Ok(()), Err)
 }
 
-/// Where the image is found when the run is over.
+/// Where the image is kept after the run.
 #[derive(Clone, Default)]
 pub struct Kept(Arc<Mutex<Option<Image>>>);
 
 impl Kept {
-    /// Checks what memory holds when the run is over, once.
+    /// Checks the contents of memory after the run, once.
     pub fn compare(&self, memory: &Frames) -> Result<(), String> {
         let image = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         image.map_or(Ok(()), |image| image.compare(memory))
     }
 }
 
-/// Keeps the image and checks the run.
+/// Audits the run: keeps the image and checks the reports.
 pub struct Golden {
     image: Option<Image>,
     kept: Kept,
-    /// What all who report are called.
+    /// The names of all observers.
     names: Vec<String>,
 }
 
@@ -196,7 +199,7 @@ impl Auditor<Observation> for Golden {
         let Some(image) = &mut self.image else { return Ok(()) };
         for Entry { time, item: observation, .. } in entries {
             let Err(mismatch) = image.observe(&observation) else { continue };
-            let name = self.names.get(observation.who.0 as usize).map_or("somebody", String::as_str);
+            let name = self.names.get(observation.who.0 as usize).map_or("an unknown element", String::as_str);
             let (what, name) = match observation.seen {
                 Seen::Landed(_) => ("a wrong value was written back", name),
                 Seen::Synchronised => ("a write has not reached memory", "memory"),

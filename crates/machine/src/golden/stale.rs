@@ -1,48 +1,50 @@
-//! Caches that may hold stale copies between synchronisations (a kernel's borders).
+//! The image of caches that may hold stale copies between synchronisations (the start and end of kernels).
 //!
-//! A reader sees its own latest write to a byte, or one that another has made since the last synchronisation; a byte that it has not
-//! written itself may also still have its value of then. After a synchronisation a byte has the last value of one of its writers, and
-//! memory holds it: the host reads there.
+//! A reader sees its own latest write to a byte, or a write that another has made since the last synchronisation. A
+//! byte that the reader has not written itself may also still have its value from that synchronisation. After a
+//! synchronisation a byte has the last value of one of its writers, and memory holds it, because the host reads there.
 //!
-//! What is known of a line's writes does not grow with their number: a byte has 256 values and a machine a fixed number of writers,
-//! so once there are more than a few writes it is kept by byte who wrote which value, and what each writer wrote last.
+//! The size of the records of a line does not grow with the number of writes. A byte has 256 values and a machine has a
+//! fixed number of writers; so after a few writes to a line, each byte keeps the writer of each value, and the last
+//! value of each writer.
 
 use super::{Mismatch, Values, differing, line_of, write};
 use mem::{Block, Frames, LINE, LineAddr, Observer, PhysAddr};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Writes that are kept one by one; a line with more is kept by byte.
+/// Maximum number of writes kept in a list; a line with more switches to records per byte.
 const FEW: usize = 8;
 
 #[derive(Default)]
 pub struct Stale {
-    /// As of the last synchronisation.
+    /// Contents at the last synchronisation.
     base: Frames,
-    /// Bytes that several wrote before it: any of their last values. Looked up, never walked.
+    /// Bytes with several writers before that synchronisation, and the last value of each: the byte may have any of
+    /// them. Looked up, never iterated.
     contested: FxHashMap<u64, Values>,
-    /// Writes since, by line. Walked only in the order of lines.
+    /// Writes since then, by line. Iterated only in the order of lines.
     writes: FxHashMap<LineAddr, Writes>,
     /// Every line that was written before.
     written: BTreeSet<LineAddr>,
-    /// Lines that have been released, of which memory may not have got everything.
+    /// Lines that have been released; some of their bytes may not have reached memory.
     released: BTreeSet<LineAddr>,
-    /// What memory holds.
+    /// The contents of memory.
     memory: Frames,
 }
 
 enum Writes {
-    /// In order.
+    /// All writes, in order.
     Few(Vec<(Observer, Block<LINE>)>),
     Many(Box<[ByteWrites; LINE]>),
 }
 
-/// The writes of a byte.
+/// The writes to one byte.
 #[derive(Default)]
 struct ByteWrites {
-    /// The last value of each who wrote it, by who.
+    /// The last value of each writer.
     last: Vec<(Observer, u8)>,
-    /// By value, who wrote it; none: several did.
+    /// The writer of each value; `None` if several wrote it.
     by: Vec<(u8, Option<Observer>)>,
 }
 
@@ -63,7 +65,7 @@ impl Stale {
         }
     }
 
-    /// Checks what was read.
+    /// Checks the result of a read.
     pub fn read(&self, who: Observer, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
         let base = line_of(&self.base, line);
         let writes = self.writes.get(&line);
@@ -103,7 +105,7 @@ impl Stale {
         base[byte] == value || self.contested.get(&(line.0 + byte as u64)).is_some_and(|values| values.contains(&value))
     }
 
-    /// What a reader may find, to be told.
+    /// The values that a reader may find, for the error message.
     fn allowed(&self, who: Observer, line: LineAddr, byte: usize, base: u8) -> Values {
         let (mut own, mut others) = (None, BTreeSet::new());
         match self.writes.get(&line) {
@@ -130,7 +132,7 @@ impl Stale {
         others.into_iter().collect()
     }
 
-    /// Memory has given a line.
+    /// Memory has sent a line.
     pub fn fetched(&self, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
         let held = line_of(&self.memory, line);
         let wrong = differing(&held, data).next();
@@ -140,12 +142,12 @@ impl Stale {
         })
     }
 
-    /// Memory has got bytes.
+    /// Memory has received bytes.
     pub fn landed(&mut self, line: LineAddr, data: &Block<LINE>) {
         write(&mut self.memory, line, data);
     }
 
-    /// All caches have written back, and none holds anything stale; memory must have got it all.
+    /// Every cache has written back all dirty bytes and holds no stale line; all bytes must have reached memory.
     pub fn synchronise(&mut self) -> Result<(), Mismatch> {
         self.release();
         let lines = std::mem::take(&mut self.released);
@@ -153,7 +155,7 @@ impl Stale {
         lines.iter().try_for_each(|line| self.holds(*line, &self.memory))
     }
 
-    /// No cache holds anything stale; memory may get what was written later.
+    /// No cache holds a stale line; bytes that were written may reach memory later.
     pub fn release(&mut self) {
         let mut lines: Vec<(LineAddr, Writes)> = self.writes.drain().collect();
         lines.sort_unstable_by_key(|(line, _)| *line);
@@ -177,12 +179,12 @@ impl Stale {
         }
     }
 
-    /// Checks what memory holds of every line that was written; all has been synchronised.
+    /// Checks the contents of memory of every line written; to be called after a synchronisation.
     pub fn compare(&self, memory: &Frames) -> Result<(), Mismatch> {
         self.written.iter().try_for_each(|line| self.holds(*line, memory))
     }
 
-    /// Checks what memory holds of a line of which nothing has been written since the last synchronisation.
+    /// Checks the contents of memory of a line without writes since the last synchronisation.
     fn holds(&self, line: LineAddr, memory: &Frames) -> Result<(), Mismatch> {
         const NOBODY: Observer = Observer(u32::MAX);
         self.read(NOBODY, line, &Block::full(line_of(memory, line)))
@@ -190,7 +192,7 @@ impl Stale {
 }
 
 impl Writes {
-    /// The last value of each who wrote a byte, by who.
+    /// The last value of each writer of a byte.
     fn last(&self, byte: usize) -> Vec<(Observer, u8)> {
         match self {
             Self::Few(few) => {
@@ -223,7 +225,7 @@ impl ByteWrites {
         Some(self.last[place].1)
     }
 
-    /// Who wrote this value, if it was written.
+    /// The writer of this value, if it was written.
     fn writer_of(&self, value: u8) -> Option<Option<Observer>> {
         let place = self.by.binary_search_by_key(&value, |(value, _)| *value).ok()?;
         Some(self.by[place].1)
@@ -246,7 +248,7 @@ mod tests {
         (0..=9).filter(|value| image.read(who, LINE_0, &byte(*value)).is_ok()).collect()
     }
 
-    /// Memory gets what is written in between.
+    /// Memory receives the written bytes in between.
     fn synchronise(image: &mut Stale, value: u8) {
         image.landed(LINE_0, &byte(value));
         assert_eq!(image.synchronise(), Ok(()));
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_gives_what_it_got() {
+    fn memory_returns_the_bytes_that_it_received() {
         let mut image = Stale::default();
         image.landed(LINE_0, &byte(1));
         assert_eq!(image.fetched(LINE_0, &byte(1)), Ok(()));

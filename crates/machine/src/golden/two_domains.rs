@@ -1,22 +1,24 @@
-//! Two sides that meet in memory only: a CPU and GPUs whose requests go past its caches (`[giles 4.2]`).
+//! The image of two sides that meet in memory only: a CPU, and GPUs whose requests bypass its caches (`[giles 4.2]`).
 //!
-//! Each side is coherent in itself and knows nothing of the other, so there are three images: what each side sees, and what memory holds.
-//! Where the GPUs' protocol promises less, their image is the one of [`stale`](super::stale), to which the CPU is one more writer.
-//! A line that a side fetches is in its image what memory holds then; a write changes the image of the writer's side; a line that
-//! is written back changes memory. So a read returns what its own side wrote last or fetched; what is written back is
-//! what its side sees; what is fetched is what memory holds, and none of it is older than what the side itself wrote: otherwise
-//! a write was lost on the way. A copy that the other side has made stale is right here: that the program did not have it flushed
-//! is no fault of the machine.
+//! Each side is coherent in itself and knows nothing of the other. So there are three images: one of what each side
+//! sees, and one of what memory holds. If the GPUs' protocol guarantees less, their image is a [`stale`](super::stale)
+//! one, in which the CPU is one more writer.
+//!
+//! A line that a side fetches enters its image as memory holds it then; a write changes the image of the writer's side;
+//! a write-back changes memory. So a read must return what its own side wrote last or fetched; a written-back line must
+//! be what its side sees; and a fetched line must be what memory holds and must not be older than the side's own
+//! writes, or a write was lost on the way. A copy that the other side has made stale is correct here: it is the
+//! program's task to have it flushed.
 
 use super::{Mismatch, Values, differing, line_of, stale::Stale, write};
 use mem::{Block, Frames, LINE, LineAddr, Mask, Observer, PhysAddr, Seen};
 use protocol::roles::Sees;
 use rustc_hash::FxHashMap;
 
-/// Who the CPU is to GPUs that may hold stale copies.
+/// The observer that stands for the CPU if GPUs may hold stale copies.
 const OUTSIDE: Observer = Observer(u32::MAX - 1);
 
-/// Who sees the same.
+/// A side: its members see the same values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Gpu,
@@ -27,19 +29,20 @@ pub enum Side {
 pub struct TwoDomains {
     memory: Frames,
     views: [View; 2],
-    /// What GPUs may read, if their protocol does not promise them what was written last: then their view is not used.
+    /// The values that GPUs may read if their protocol does not guarantee the newest; their view is then not used.
     stale: Option<Stale>,
-    /// Whether their accesses have logical times: it is memory that says what they write.
+    /// Whether accesses of GPUs have logical times: then memory reports their writes.
     by_time: bool,
-    /// Whether memory gives a GPU lines that another holds: what the other side has written since makes their copies differ.
+    /// Whether memory can send a GPU lines that another GPU holds. Writes of the other side then make their copies
+    /// differ.
     several_gpus: bool,
 }
 
-/// What a side sees.
+/// What one side sees.
 #[derive(Default)]
 struct View {
     bytes: Frames,
-    /// Bytes that the side has written and memory has not got.
+    /// Bytes that the side has written and that have not reached memory.
     unlanded: FxHashMap<LineAddr, Mask>,
     /// Bytes of which the side may also hold copies with other values.
     others: FxHashMap<u64, Values>,
@@ -51,7 +54,7 @@ impl TwoDomains {
         Self { several_gpus, stale, by_time: gpus == Sees::ByTime, ..Self::default() }
     }
 
-    /// Takes a report. Who belongs to no side writes to memory.
+    /// Processes a report. An observer that belongs to no side writes to memory.
     pub fn observe(&mut self, who: Observer, side: Option<Side>, line: LineAddr, seen: &Seen) -> Result<(), Mismatch> {
         if let (Some(Side::Gpu), Some(_)) = (side, &self.stale) {
             return self.of_gpus(who, line, seen);
@@ -76,12 +79,12 @@ impl TwoDomains {
         Ok(())
     }
 
-    /// A report of GPUs whose copies may be stale.
+    /// Processes a report of GPUs whose copies may be stale.
     fn of_gpus(&mut self, who: Observer, line: LineAddr, seen: &Seen) -> Result<(), Mismatch> {
         let Some(stale) = &mut self.stale else { return Ok(()) };
         match seen {
             Seen::Read(found) => return stale.read(who, line, found),
-            // What memory says it was told by what lands there.
+            // Where memory reports writes, the report comes when they arrive there.
             Seen::Wrote(_) if self.by_time => {}
             Seen::Wrote(new) => stale.wrote(who, line, new),
             Seen::Changed { found, new } => {
@@ -106,7 +109,7 @@ impl TwoDomains {
         Ok(())
     }
 
-    /// Memory has got bytes that no GPU wrote.
+    /// Memory has received bytes that no GPU wrote.
     fn wrote_past(&mut self, line: LineAddr, data: &Block<LINE>) {
         if let Some(stale) = &mut self.stale {
             stale.wrote(OUTSIDE, line, data);
@@ -128,7 +131,7 @@ impl TwoDomains {
         self.views[side as usize].shows(line, data)
     }
 
-    /// Memory has given a line to a side.
+    /// Memory has sent a line to a side.
     fn fetched(&mut self, side: Side, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
         same(&self.memory, line, data, |_| Values::new())?;
         let view = &mut self.views[side as usize];
@@ -146,7 +149,7 @@ impl TwoDomains {
         Ok(())
     }
 
-    /// Memory has got what a side wrote back.
+    /// Memory has received bytes that a side wrote back.
     fn landed(&mut self, side: Side, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
         let view = &mut self.views[side as usize];
         view.shows(line, data)?;
@@ -161,7 +164,7 @@ impl TwoDomains {
         Ok(())
     }
 
-    /// All have written back what was written, and hold nothing.
+    /// Every cache has written back all dirty bytes and holds no line.
     fn synchronise(&mut self) -> Result<(), Mismatch> {
         if let Some(stale) = &mut self.stale {
             stale.synchronise()?;
@@ -182,7 +185,7 @@ impl TwoDomains {
         Ok(())
     }
 
-    /// What memory must hold.
+    /// The correct contents of memory.
     pub fn memory(&self) -> &Frames {
         &self.memory
     }
@@ -194,7 +197,7 @@ impl View {
     }
 }
 
-/// Whether bytes of a line are those of an image, or others that each may have too.
+/// Checks that the bytes of a line equal those of an image, or have one of the other values that they may have.
 fn same(image: &Frames, line: LineAddr, data: &Block<LINE>, others: impl Fn(u64) -> Values) -> Result<(), Mismatch> {
     let right = line_of(image, line);
     for byte in differing(&right, data) {
@@ -228,7 +231,7 @@ mod tests {
         Err(Mismatch { address: 3, value, allowed: vec![right] })
     }
 
-    /// The CPU has written 7 and memory has got it; the GPU had fetched the line before.
+    /// The CPU has written 7, which has reached memory; the GPU fetched the line before.
     fn passed() -> TwoDomains {
         let mut image = TwoDomains::new(Sees::Newest, false);
         for side in [Side::Gpu, Side::Cpu] {
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_the_other_side_made_stale_is_right_until_it_is_fetched_anew() {
+    fn a_copy_that_the_other_side_made_stale_is_right_until_it_is_fetched_again() {
         let mut image = passed();
         assert_eq!(image.read(Side::Gpu, LINE_0, &byte(0)), Ok(()));
         assert_eq!(image.read(Side::Gpu, LINE_0, &byte(7)), wrong(7, 0), "nothing brings it there by itself");

@@ -1,5 +1,6 @@
-//! The CPU and what it shares with GPUs (`[giles Fig. 3.2]`): cores with two levels of caches, a last-level cache in slices with the
-//! directory, a network, the GPUs' hub, the system agent and the channels of memory. All of it is one partition.
+//! The CPU and what it shares with GPUs (`[giles Fig. 3.2]`): cores with two levels of caches, a last-level cache in
+//! slices with the directory, a network, the GPUs' hub, the system agent and the channels of memory. All of it is one
+//! partition.
 //!
 //! ```text
 //! cpu.core0 - l1d -.
@@ -35,7 +36,7 @@ use protocol::{
 };
 use std::sync::Arc;
 
-/// How long it takes testers, who have no tables, to find a page.
+/// The latency of a page walk for testers, which have no page tables.
 const UNTOLD: Cycles = Cycles(40);
 
 /// A controller of the CPU's protocol.
@@ -43,7 +44,7 @@ fn of_cpu(role: Role) -> Seat {
     mesi::seats(role, &Parameters::default()).expect("it has one in every place of a CPU")
 }
 
-/// The table of its orders.
+/// The table of orders for a role of the CPU's protocol.
 fn orders_of_cpu(role: Role) -> &'static Table {
     mesi::orders(role, &Parameters::default()).expect("every cache of a CPU has one")
 }
@@ -139,7 +140,7 @@ impl Lowering<'_> {
         ids
     }
 
-    /// How cores see memory.
+    /// The cores' view of memory.
     fn view(&self, cpu: &CpuComplex) -> CoresView {
         let numbers = self.numbers;
         let above = Roster::row(numbers.core_l2(0), Sharers::MOST);
@@ -183,7 +184,7 @@ impl Lowering<'_> {
         (l1d, l1i, l2, mmu)
     }
 
-    /// A data cache of the stack of this number.
+    /// The data cache of stack `number`.
     fn private(&mut self, number: usize, path: Path, of: (&'static str, CacheSpec), place: (usize, usize)) -> Id {
         let (section, of) = of;
         let (me, below) = (self.numbers.l1d(number), Interleave::One(self.numbers.core_l2(number)));
@@ -196,7 +197,7 @@ impl Lowering<'_> {
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
     }
 
-    /// A second-level cache of the stack of this number.
+    /// The second-level cache of stack `number`.
     fn second(&mut self, number: usize, path: Path, of: (&'static str, CacheSpec), place: (usize, usize)) -> Id {
         let (section, of) = of;
         let me = self.numbers.core_l2(number);
@@ -211,17 +212,17 @@ impl Lowering<'_> {
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
     }
 
-    /// Testers have no tables.
+    /// The translation of a population: testers have no page tables.
     fn pages(&self, pages: Pages) -> Pages {
         match (pages, self.population) {
             (Pages::Tables { .. } | Pages::Driver(_), Population::Testers) => Pages::Flat(UNTOLD),
-            // A host that is Rust has no driver: every page is where the launch says.
+            // A host written in Rust has no driver: every page is where the launch says.
             (Pages::Driver(latency), Population::Host) => Pages::Flat(latency),
             (pages, _) => pages,
         }
     }
 
-    /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
+    /// The IOMMU that compute units ask for translations. It reads page tables through its own caches, as a core does.
     fn iommu(&mut self, cpu: &CpuComplex, clocks: Clocks) -> (Option<(Id, Id)>, Option<Id>) {
         let Some(of) = cpu.iommu() else { return (None, None) };
         let pages = self.pages(of.pages);
@@ -244,8 +245,8 @@ impl Lowering<'_> {
         (caches, Some(iommu))
     }
 
-    /// Whom compute units ask where there is no CPU, whose kernel would have tables, and who makes them forget, if pages can be taken
-    /// away from them.
+    /// The IOMMU of a machine without a CPU, whose kernel would have page tables; and the element that sends
+    /// shootdowns, if pages can be taken away.
     pub(super) fn lone_translators(&mut self, iommu: Iommu) -> (Id, Option<Id>) {
         let faults = iommu.faults();
         let plan = WalkersPlan {

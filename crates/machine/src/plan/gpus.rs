@@ -226,8 +226,9 @@ impl Lowering<'_> {
             machine.zones.iter().map(|zone| self.below_of_bank(Some(zone).filter(asks).unwrap_or(own), gpu, bank));
         let below = Interleave::of_zones(below.collect());
         let above = match peers {
-            // Code does not change while a kernel runs, and is forgotten before the next: NMOESI's directories leave instruction caches out, which come
-            // after all others of a GPU. Multi2Sim has none ([umh 2]).
+            // Code does not change while a kernel runs, and instruction caches are invalidated before the next kernel.
+            // So NMOESI's directories leave instruction caches out, which have the last numbers among a GPU's caches.
+            // Multi2Sim models no instruction caches (`[umh 2]`).
             false if machine.levels.is_some() => {
                 Roster::row(numbers.l1v(gpu, 0), machine.compute_units() + machine.arrays)
             }

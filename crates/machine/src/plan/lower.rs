@@ -1,4 +1,4 @@
-//! Makes a plan of a machine: every choice is made here.
+//! Makes the plan of a machine. Every decision is taken here.
 
 use super::{
     Boundary, ConductorPlan, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu,
@@ -25,26 +25,26 @@ use protocol::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How many steps of a protocol an element keeps, to tell them if something is wrong.
+/// Number of protocol steps that an element keeps for the report on an impossible event.
 pub(super) const HISTORY: usize = 32;
 
-/// Requests of a DMA engine on a fabric that may be in flight: more than fit in the longest way there and back.
+/// Maximum requests in flight of a DMA engine on a fabric: more than fit on the longest route and back.
 const IN_FLIGHT: usize = 1024;
 
-/// Commands that may be on their way to a GPU.
+/// Maximum commands in flight to a GPU.
 const COMMANDS: usize = 64;
 
-/// More memory than a program may use.
+/// More memory than any program may use.
 const AMPLE: Bytes = Bytes(1 << 46);
 
-/// Who accesses memory.
+/// The elements that access memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Population {
-    /// Compute units that a host outside the machine gives work.
+    /// Compute units, which get their work from a host outside the machine.
     Host,
     /// Testers in the places of compute units and cores.
     Testers,
-    /// Testers in the places of compute units, whose pages a driver moves.
+    /// Testers in the places of compute units, with pages that a driver moves.
     PagedTesters,
     /// Compute units, and cores that run a program.
     Program,
@@ -56,18 +56,18 @@ impl Population {
     }
 }
 
-/// A plan in the making.
+/// A plan under construction.
 pub(super) struct Lowering<'a> {
     pub machine: &'a Machine,
     pub population: Population,
     pub numbers: Numbers,
     pub plan: Plan,
     pub gpu_clock: usize,
-    /// A host outside, as soon as it is there.
+    /// The host outside the machine, once it has been added.
     outside: Option<Id>,
 }
 
-/// The plan of a machine on which these access memory.
+/// The plan of a machine with this population.
 pub fn lower(machine: &Machine, population: Population) -> Plan {
     let plan = Plan {
         clocks: vec![machine.clock],
@@ -162,7 +162,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     }
     if population == Population::Program {
         let engine = match lowering.outside {
-            // Host and GPUs have one memory: nothing is copied behind the program's back.
+            // Host and GPUs share one memory: no copies are made behind the program's back.
             Some(_) if lowering.copies().is_some() => None,
             Some(host) => Some(lowering.host_dma(host)),
             None => complex.as_ref().and_then(|complex| complex.engine),
@@ -180,7 +180,7 @@ impl Lowering<'_> {
         self.plan.clocks.len() - 1
     }
 
-    /// A clock of this rate, which others may have.
+    /// The clock with this rate; elements with equal rates share one.
     pub(super) fn clock_of(&mut self, rate: engine::Hertz) -> usize {
         let known = self.plan.clocks.iter().position(|clock| *clock == rate);
         known.unwrap_or_else(|| self.clock(rate))
@@ -191,15 +191,15 @@ impl Lowering<'_> {
         self.machine.gpus > 1 && self.machine.protocol.protocol.needs.peers
     }
 
-    /// Whether testers stand in the places of DMA engines. What these write, caches see after a synchronisation; where logical time
-    /// orders accesses, or a CPU has caches of its own, engines are no members of that.
+    /// Whether testers take the places of DMA engines. Caches see the writes of engines after a synchronisation only.
+    /// If logical time orders accesses, or a CPU has its own caches, a synchronisation does not include the engines.
     fn has_test_engines(&self) -> bool {
         let Machine { fabric, cpu, protocol, .. } = self.machine;
         let sees = protocol.protocol.sees == Sees::UntilSynchronised && self.machine.levels.is_none();
         self.population.tests() && fabric.is_some() && cpu.is_none() && sees
     }
 
-    /// Who gives work to each GPU, where that is not part of a complex.
+    /// For each GPU the element that gives it work, unless it belongs to a CPU complex.
     fn leaders(&mut self) -> Vec<Id> {
         let (machine, place) = (self.machine, (self.gpu_clock, 0));
         match self.population {
@@ -230,7 +230,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// GPUs, as the driver of a process on a host outside sees them.
+    /// The GPUs as the driver of a process on a host outside the machine sees them.
     fn outside_gpus(&self) -> GpusSpec {
         let wavefronts = self.machine.wavefronts();
         GpusSpec {
@@ -243,12 +243,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether the host's memory is one of those that GPUs reach.
+    /// Whether GPUs can reach the host's memory.
     fn reaches_host(&self) -> bool {
         self.machine.zones.iter().any(|zone| zone.of_host)
     }
 
-    /// The memories of the machine, as the driver sees them.
+    /// The memories of the machine as the driver sees them.
     pub(super) fn memories_of_driver(&self) -> Memories {
         let machine = self.machine;
         let faults = machine.iommu().is_some_and(|iommu| iommu.faults());
@@ -263,7 +263,7 @@ impl Lowering<'_> {
         Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults, copies: self.copies() }
     }
 
-    /// When a host outside sees what kernels have written, where memories of GPUs hold copies of its own.
+    /// When a host outside the machine sees what kernels have written, if memories of GPUs hold copies of its memory.
     fn copies(&self) -> Option<Synchronisation> {
         let (levels, fabric) = (self.machine.levels?, self.machine.fabric);
         fabric.filter(|_| self.machine.cpu.is_none()).map(|_| levels.synchronise)
@@ -277,7 +277,8 @@ impl Lowering<'_> {
         self.direct_seat(0, engine, ends, if by_time { Tells::Nothing } else { Tells::Everything });
     }
 
-    /// The same, with a wire to each channel where there is no fabric. It moves bytes by their places in memory, which testers do not know.
+    /// Variant of [`driver_engine`](Self::driver_engine) for machines without a fabric, with a wire to each channel. It
+    /// addresses bytes by their places in memory, which testers do not know.
     fn lone_driver_engine(&mut self, memories: &[Id]) {
         let (place, path, numbers) = ((self.gpu_clock, 0), Path::to("host").and("dma"), self.numbers);
         let engine = self.plan.add(path.clone(), place, None, What::Dma { outstanding: IN_FLIGHT });
@@ -293,7 +294,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The DMA engine of a host outside, and its ways to the channels, if there is no fabric.
+    /// The DMA engine of a host outside the machine, and its wires to the channels if there is no fabric.
     fn host_dma(&mut self, host: Id) -> Id {
         let place = (self.gpu_clock, 0);
         let path = Path::to("host").and("dma");
@@ -323,7 +324,7 @@ impl Lowering<'_> {
         engine
     }
 
-    /// What the golden image is told of what a DMA engine does.
+    /// The accesses of DMA engines that are reported to the golden image.
     fn told_by_engines(&self) -> Tells {
         match self.reaches_host() {
             _ if self.machine.protocol.protocol.sees == Sees::ByTime => Tells::Nothing,
@@ -332,7 +333,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What has to be done around kernels.
+    /// The actions around kernels that are needed because of other GPUs.
     pub(super) fn boundary(&self) -> Boundary {
         let Machine { gpus, protocol, .. } = *self.machine;
         let of_protocol = protocol.protocol.boundary;
@@ -347,7 +348,7 @@ impl Lowering<'_> {
         Boundary { stale_copies, others_wrote, flushes, keeps: !protocol.parameters.releases_home }
     }
 
-    /// What the front end has done around kernels.
+    /// The actions around kernels that the front end takes.
     pub(super) fn front_end_spec(&self, cpu: Option<&CpuComplex>) -> FrontEndSpec {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
@@ -361,7 +362,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether a CPU keeps its caches coherent by another protocol than GPUs, and meets these in memory.
+    /// Whether a CPU keeps its caches coherent by a protocol other than that of the GPUs, and meets the GPUs in memory.
     pub(super) fn meets_another_protocol(&self) -> bool {
         self.machine.cpu.is_some() && self.machine.protocol.protocol.needs.cpu == BesideCpu::Memory
     }
@@ -372,7 +373,7 @@ impl Lowering<'_> {
         self.plan.add(Path::to_one("gpu", gpu).and("dispatcher"), (self.gpu_clock, part), None, what)
     }
 
-    /// Has a front end command GPUs: over the fabric, where there is one.
+    /// Connects a front end to the dispatchers of GPUs, over the fabric if there is one.
     pub(super) fn command(&mut self, front_end: Id, dispatchers: &[Id]) {
         for (gpu, dispatcher) in dispatchers.iter().enumerate() {
             let (name, wire) = match &self.machine.fabric {
@@ -386,7 +387,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whom a bank of a GPU's second-level cache asks about lines of a memory.
+    /// The nodes that a bank of a GPU's second-level cache asks for lines of a memory.
     pub(super) fn homes_in(&self, zone: &MemoryZone, gpu: usize, bank: usize) -> Interleave<Node> {
         let numbers = self.numbers;
         match (zone.place, &self.machine.cpu) {
@@ -404,7 +405,7 @@ impl Lowering<'_> {
 }
 
 impl Plan {
-    /// A bank looks at what is below first, then at those above, then at its peers.
+    /// Orders the edges of a bank: first those to below, then those to caches above, then those to peers.
     fn order_bank(&mut self, bank: Id, below: super::EdgeId, gpus: &[Gpu]) {
         let is_peer = |id: Id| gpus.iter().any(|gpu| gpu.banks.contains(&id));
         let mut edges = std::mem::take(&mut self.elements[bank.0].edges);
@@ -417,20 +418,20 @@ impl Plan {
     }
 }
 
-/// A wire within a partition: what each end calls its way, and how it is made.
+/// A wire within a partition: for each direction, its name at the sending end and its parameters.
 pub(super) fn ports((there, out): (&str, PortSpec), (back, returns): (&str, PortSpec)) -> Wire {
     let way = |name: &str, spec| Way { name: name.to_owned(), spec, head: None };
     Wire::Ports { there: way(there, out), back: way(back, returns) }
 }
 
-/// A bank of a cache.
+/// The parameters of a cache's bank.
 pub(super) fn spec_of(of: &CacheSpec, controller: Seat, me: Node, below: Interleave<Node>, above: Roster) -> BankSpec {
     let CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, .. } = *of;
     let (above, peers) = (Arc::new(above), Vec::new());
     BankSpec { controller, me, below, above, shape, mshrs, waiting, join_queue, write_back_queue, peers }
 }
 
-/// A cache of one bank, kept coherent by its protocol alone.
+/// The parameters of a cache with one bank, kept coherent by its protocol alone.
 pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -> cache::CacheSpec {
     cache::CacheSpec {
         bank,

@@ -1,8 +1,9 @@
-//! The plan of a machine: plain data that says which elements there are, how they are connected, which role of which protocol each
-//! has, and where bytes live.
+//! The plan of a machine: plain data that says which elements there are, how they are connected, which role of which
+//! protocol each has, and where bytes lie.
 //!
-//! [`lower`](lower::lower) makes it of a machine file and makes every choice; [`build`](crate::build) makes a model of it and makes
-//! none. The drawing of a machine, the names of those who are checked, and the routes of messages are derived from it.
+//! [`lower`](lower::lower) makes it from a machine file and takes every decision; [`build`](crate::build) makes a model
+//! from it and takes none. The drawing of a machine, the names of the observers in a checked run, and the routes of
+//! messages are derived from it.
 
 mod cpu_complex;
 mod domain;
@@ -38,130 +39,132 @@ use vm::{Above, FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
 /// A machine that can be built.
 pub struct Plan {
-    /// Of edges at one time, those of earlier clocks run first.
+    /// The clocks. Of edges at one time, those of earlier clocks run first.
     pub clocks: Vec<Hertz>,
-    /// Each partition builds its own in this order.
+    /// The elements. Each partition builds its own in this order.
     pub elements: Vec<Element>,
-    /// Links are declared in this order: of deliveries at one time, those of earlier links come first.
+    /// The connections. Links are declared in this order: of deliveries at one time, those of earlier links come first.
     pub edges: Vec<Edge>,
-    /// Those who keep each other's caches coherent.
+    /// The coherence domains: sets of elements that keep each other's caches coherent.
     pub domains: Vec<Domain>,
-    /// Which channel of memory has which addresses, by number.
+    /// The channel of memory of each address, by number.
     pub channels: Interleave<usize>,
-    /// The first addresses of the memories: of the host's, which cores reach, and of those that only GPUs reach.
+    /// The first address of each memory: of the host's, which cores reach, and of those that only GPUs reach.
     pub zones: Vec<u64>,
-    /// How cores see memory, where there are cores.
+    /// The cores' view of memory, if there are cores.
     pub cores: Option<CoresView>,
-    /// Where GPUs are joined by a fabric: the partitions' shares of the work, by number, and how long each GPU may run by itself.
+    /// If GPUs are joined by a fabric: the partitions' shares of the work, by number, and how long each GPU may run by
+    /// itself.
     pub shares: BTreeMap<usize, engine::Share>,
     pub control_delay: Option<Time>,
 }
 
-/// An element, by its number in the plan.
+/// The number of an element in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id(pub usize);
 
-/// An edge, by its number in the plan.
+/// The number of an edge in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EdgeId(pub usize);
 
-/// A piece of hardware, or software that stands in its place.
+/// A piece of hardware, or software in its place.
 pub struct Element {
     pub path: Path,
-    /// Its clock, by number.
+    /// The number of its clock.
     pub clock: usize,
     /// The partition that it is built in.
     pub part: usize,
     pub what: What,
-    /// The number under which others address it, or know it as one who asks.
+    /// The number under which other elements address it, or know it as a requester.
     pub node: Option<Node>,
-    /// What it is connected by, in the order in which it looks at them.
+    /// Its connections, in the order in which it looks at them.
     pub edges: Vec<EdgeId>,
-    /// As what it reports to the golden image.
+    /// The observers as which it reports to the golden image.
     pub reports: Vec<Reports>,
 }
 
-/// One who reports to the golden image.
+/// An observer of the golden image: an element that reports to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reports {
     pub name: String,
-    /// The side that it belongs to, where there are two that meet in memory.
+    /// The side that it belongs to, if there are two that meet in memory.
     pub side: Option<Side>,
 }
 
-/// What an element is.
+/// The kind of an element.
 pub enum What {
-    // Who asks.
+    // Requesters.
     Unit(UnitPlan),
     Core(Box<CorePlan>),
     Tester(TesterPlan),
     Dma {
         outstanding: usize,
     },
-    /// A DMA engine's way to the memory of a host outside, of which there is no model.
+    /// The wire of a DMA engine to the memory of a host outside the machine, which is not modelled.
     HostPort,
-    /// A DMA engine's way to memory, past all caches.
+    /// The wire of a DMA engine to memory, past all caches.
     Direct {
-        /// Whose home is where.
+        /// The home of each address.
         homes: Interleave<Node>,
         tells: Tells,
     },
-    /// By which a host outside takes blocks out of the memories of GPUs.
+    /// The port through which a host outside the machine takes blocks out of the memories of GPUs.
     Claims {
-        /// Whose directory is where.
+        /// The directory of each address.
         homes: Interleave<Node>,
         /// Bytes of a block.
         block: u64,
     },
-    // Who keeps lines.
+    // Elements that hold lines.
     Cache(Box<CachePlan>),
     Memory(Box<MemoryPlan>),
     Level(Box<LevelPlan>),
-    // Who translates.
+    // Translation.
     Mmu(MmuPlan),
     /// The second-level TLB of a GPU.
     SharedTlb(SharedTlbSpec),
     Walkers(WalkersPlan),
-    /// Between a second-level cache that goes by virtual addresses and everything below.
+    /// A forward-backward table, between a second-level cache with virtual tags and everything below.
     Fbt(FbtPlan),
-    /// Makes all of those forget what the kernel has changed.
+    /// Sends shootdowns: makes all translation elements drop entries that the kernel has changed.
     Shooter,
-    // Who passes messages on.
+    // Elements that forward messages.
     Network(NetworkSpec, Relay),
     /// An end of a fabric, or a switch in it.
     Fabric(FabricPlan),
-    /// The ways that caches of one array share, and from where what arrives on them is dealt over the caches.
+    /// The wires that the caches of one array share. Arriving messages are distributed over the caches.
     Junction,
-    /// Between the network and the channels of memory.
+    /// Forwards between the network and the channels of memory.
     Agent,
-    // Who gives work.
+    // Elements that hand out work.
     Dispatcher(DispatcherSpec, ComputeUnitSpec),
-    /// Where commands of a host arrive that is Rust, outside the model.
+    /// The port at which commands of a host written in Rust arrive, which is outside the model.
     Host,
     /// A host outside the machine that executes a process, and its DMA engine.
     Outside(GpusSpec),
     HostDma(HostDmaSpec),
-    /// The engine's way to the bytes of a channel.
+    /// The DMA engine's wire to the bytes of a channel.
     DmaPort {
         channel: usize,
         timed: bool,
     },
-    /// Leads the testers.
+    /// Controls the testers.
     Conductor(ConductorPlan),
     /// The process on the cores, and its kernel.
     Program(ProgramPlan),
-    /// Keeps the process's timers, and stays until it has ended.
+    /// Keeps the process's timers, and runs until the process has ended.
     Timekeeper,
-    /// Hands the kernels of the process to the GPUs, and has caches flushed around them. Testers have one of their own.
+    /// Hands the kernels of the process to the GPUs, and has caches flushed around them. Testers have a front end of
+    /// their own.
     FrontEnd(FrontEndPlan),
 }
 
-/// What the golden image is told of a DMA engine's accesses.
+/// The accesses of a DMA engine that are reported to the golden image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
-    /// It is memory that says what was written when.
+    /// Memory reports all writes.
     Nothing,
-    /// What is read and written in the memories of devices: a host outside writes its own as it likes.
+    /// Accesses to the memories of devices only: a host outside the machine writes its own memory without reports.
     OfDevices,
     Everything,
 }
@@ -169,9 +172,9 @@ pub enum Tells {
 /// A compute unit.
 pub struct UnitPlan {
     pub spec: ComputeUnitSpec,
-    /// Its number among those of all GPUs: each has scratch memory of its own.
+    /// Its number among the compute units of all GPUs: each has its own scratch memory.
     pub number: usize,
-    /// Whether it is the first of those that share a cache of code.
+    /// Whether it is the first of the units that share an instruction cache.
     pub first: bool,
 }
 
@@ -183,29 +186,29 @@ pub struct CorePlan {
     pub threads: usize,
 }
 
-/// Stands in the place of one who asks, and accesses memory at random.
+/// An element that takes the place of a requester and accesses memory at random.
 pub struct TesterPlan {
     pub port: TesterPort,
-    /// Its number among all, from which its accesses follow.
+    /// Its number among all testers, from which its accesses follow.
     pub number: u64,
-    /// Those of one GPU, or of the CPU, are a group.
+    /// Its group: the testers of one GPU, or those of the CPU.
     pub group: usize,
 }
 
 /// A cache, or a bank of one.
 pub struct CachePlan {
     pub spec: CacheSpec,
-    /// Whom it is known as by those who draw and count: the section of the machine file that describes it.
+    /// The section of the machine file that describes it. Drawings and statistics name it by this.
     pub section: &'static str,
-    /// Whether elements that ask stand above it, rather than caches.
+    /// Whether requesters are connected above it, rather than caches.
     pub first_level: bool,
-    /// What of it the cores' view of memory follows.
+    /// The part of the cores' view of memory that it updates.
     pub view: Option<View>,
-    /// Those whom its protocol speaks to, where others are within its reach.
+    /// The nodes that its protocol sends to, if it can reach more than these.
     pub speaks_to: Option<Vec<Node>>,
 }
 
-/// What of an element the cores' view of memory follows.
+/// The events of an element from which the cores' view of memory is updated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// The stores of a core.
@@ -214,19 +217,19 @@ pub enum View {
     Transfers,
     /// Lines that come to a core's second-level cache from a GPU.
     Arrivals,
-    /// Who may write a line, as the directory knows.
+    /// The holder that may write a line, as recorded by the directory.
     Directory,
 }
 
-/// How cores see memory.
+/// The cores' view of memory.
 #[derive(Clone)]
 pub struct CoresView {
-    /// Where a directory stands, and the GPUs' caches among those it knows.
+    /// The node of the directory, the node below it, the nodes above it, and which of these are caches of GPUs.
     pub me: Node,
     pub below: Node,
     pub above: Roster,
     pub gpus: Sharers,
-    /// GPUs write to memory past the last-level cache.
+    /// Whether GPUs write to memory past the last-level cache.
     pub past: bool,
 }
 
@@ -234,15 +237,15 @@ pub struct CoresView {
 pub struct MemoryPlan {
     pub spec: MemorySpec,
     pub channel: usize,
-    /// Whether logical time orders accesses: it is memory that says what was written when.
+    /// Whether logical time orders accesses: then this memory reports the writes.
     pub timed: bool,
     /// Whether it stands behind an agent, within reach of cores.
     pub watched: bool,
     /// The section of the machine file that describes it.
     pub section: &'static str,
-    /// Those whom it answers, where more are within its reach.
+    /// The nodes that it answers, if it can reach more than these.
     pub speaks_to: Option<Vec<Node>>,
-    /// Whether its bytes are those of a process on a host outside, which writes them as it likes.
+    /// Whether its bytes are those of a process on a host outside the machine, which writes them without messages.
     pub of_process: bool,
 }
 
@@ -250,20 +253,20 @@ pub struct MemoryPlan {
 pub struct LevelPlan {
     pub spec: LevelSpec,
     pub extent: ExtentPlan,
-    /// Whether its bytes are those of a process on a host outside.
+    /// Whether its bytes are those of a process on a host outside the machine.
     pub of_process: bool,
 }
 
-/// What a level holds.
+/// The lines that a level holds.
 pub enum ExtentPlan {
-    /// Blocks of what is below.
+    /// Blocks of the level below.
     Cache(RoomSpec),
-    /// All of the addresses of a channel.
+    /// All addresses of a channel.
     All(Share, usize),
 }
 
 impl ExtentPlan {
-    /// With the bytes of its channel, which has these addresses.
+    /// The extent with the bytes of its channel, which has these addresses.
     pub fn with(&self, bytes: impl Fn(usize, Share) -> dram::Backing) -> Extent {
         match self {
             Self::Cache(room) => Extent::Cache(*room),
@@ -272,25 +275,25 @@ impl ExtentPlan {
     }
 }
 
-/// An MMU between one who asks and its caches.
+/// An MMU between a requester and its caches.
 pub struct MmuPlan {
     pub tlb: TlbSpec,
     pub spec: MmuSpec,
-    /// The edges on which it stands, and what each is called.
+    /// The edges that it translates for, and the name of each.
     pub guards: Vec<(EdgeId, &'static str)>,
-    /// Whether the kernel's page tables are within reach.
+    /// Whether it can reach the kernel's page tables.
     pub at_kernel: bool,
 }
 
-/// Those who find pages, of one core or of all compute units.
+/// The page-table walkers of one core, or of all compute units.
 pub struct WalkersPlan {
     pub walkers: WalkersSpec,
     pub pages: crate::translation::Pages,
-    /// A TLB before them.
+    /// The TLB in front of them.
     pub tlb: Option<SharedTlbSpec>,
-    /// A forward-backward table in which that looks before it asks them.
+    /// The forward-backward table that this TLB looks up before it asks the walkers.
     pub second_level: Option<FbtSpec>,
-    /// Whether several ask: they are an IOMMU.
+    /// Whether they serve several requesters, as an IOMMU.
     pub iommu: bool,
 }
 
@@ -298,7 +301,7 @@ pub struct WalkersPlan {
 #[derive(Clone)]
 pub struct FbtPlan {
     pub spec: FbtSpec,
-    /// The bank of the second-level cache of each line, and the first-level caches.
+    /// The bank of the second-level cache for each line, and the first-level caches.
     pub banks: Interleave<Node>,
     pub first_level: Vec<Node>,
     /// Bytes of a line of the cache above.
@@ -322,37 +325,37 @@ pub struct FrontEndPlan {
     pub flushes: bool,
 }
 
-/// Leads the testers.
+/// The plan of the element that controls the testers.
 #[derive(Clone, Copy, Debug)]
 pub struct ConductorPlan {
     pub boundary: Boundary,
-    /// The GPUs, as a driver sees them that moves the testers' pages, if one does; and what stands before their caches.
+    /// If a driver moves the testers' pages: the GPUs as this driver sees them.
     pub pages: Option<GpusSpec>,
     pub front_end: FrontEndSpec,
 }
 
-/// What has to be done around a kernel because of other GPUs.
+/// Actions around a kernel that are needed because of other GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boundary {
-    /// Whether a GPU may hold copies that another has made stale.
+    /// Whether a GPU may hold copies that another GPU has made stale.
     pub stale_copies: bool,
-    /// What caches forget before a kernel, where memory has been changed by others.
+    /// What caches invalidate before a kernel if other elements have written to memory.
     pub others_wrote: gpu::Forget,
-    /// How often all GPUs flush after a kernel; 0 for one GPU that has flushed its caches itself before the kernel's end.
+    /// How often all GPUs flush after a kernel; 0 for a single GPU that has flushed its caches before the kernel's end.
     pub flushes: u8,
-    /// Whether what a GPU has flushed may stay in its memory, which is a level above the host's.
+    /// Whether flushed bytes may stay in a GPU's memory, which is a level above the host's.
     pub keeps: bool,
 }
 
 /// A connection of two elements.
 pub struct Edge {
     pub name: String,
-    /// The one who asks, or stands nearer to those who ask.
+    /// The end that is, or is nearer to, the requester.
     pub upper: Id,
     pub lower: Id,
     pub wire: Wire,
     pub freight: Freight,
-    /// Whom its messages are for, where others have an edge of their own.
+    /// The receivers of its messages, if others have an edge of their own.
     pub only: Option<Receivers>,
 }
 
@@ -366,20 +369,20 @@ impl Edge {
 /// What an edge is made of.
 #[derive(Clone)]
 pub enum Wire {
-    /// Along it a machine may be cut, so it takes time.
+    /// A link: the machine may be cut here, so it has a latency.
     Link(LinkSpec),
-    /// There and back within a partition.
+    /// Ports in both directions within a partition.
     Ports { there: Way, back: Way },
-    /// The upper end uses the lower one's ways out as its own; what arrives is dealt to it.
+    /// The upper end uses the lower end's outputs as its own; arriving messages are distributed to it.
     Shared(PortSpec),
-    /// One calls the other.
+    /// One end calls the other directly.
     Call,
 }
 
-/// One way of a wire within a partition.
+/// One direction of a wire within a partition.
 #[derive(Clone)]
 pub struct Way {
-    /// As its sender calls it.
+    /// The name that its sender gives it.
     pub name: String,
     pub spec: PortSpec,
     /// With cut-through: after how many bytes of a message its receiver may take it.
@@ -393,15 +396,15 @@ pub enum Freight {
     Requests,
     /// Messages of protocols, both ways.
     Messages,
-    /// Pages that are asked for, and their places.
+    /// Requests for translations, and their results.
     Translations,
-    /// Pages to be forgotten, and word that they are.
+    /// Pages to be dropped from TLBs, and confirmations.
     Shootdowns,
-    /// Workgroups, and word that they have ended.
+    /// Workgroups, and reports that they have ended.
     Work,
-    /// What testers are told, and what they have read.
+    /// Commands to testers, and what they have read.
     Tests,
-    /// Orders to flush, and word that it is done.
+    /// Orders to flush, and confirmations.
     Flushes,
     /// Kernels and copies.
     Commands,
@@ -437,14 +440,14 @@ impl Plan {
         &self.edges[edge.0]
     }
 
-    /// The edges of an element that carry this, in its order.
+    /// The edges of an element with this freight, in its order.
     pub fn edges_of(&self, id: Id, freight: Freight) -> impl Iterator<Item = EdgeId> {
         self.element(id).edges.iter().copied().filter(move |edge| self.edge(*edge).freight == freight)
     }
 }
 
 impl Element {
-    /// The section of the machine file that describes it, if one does.
+    /// The section of the machine file that describes the element, if there is one.
     pub fn section(&self) -> Option<&'static str> {
         match &self.what {
             What::Unit(_) => Some("gpu.compute_unit"),
@@ -480,7 +483,7 @@ impl Element {
         }
     }
 
-    /// Whether it passes on messages that are addressed to others.
+    /// How it forwards messages that are addressed to others, if it does.
     pub fn relays(&self) -> Option<Relay> {
         match &self.what {
             What::Network(_, relay) => Some(*relay),
@@ -492,16 +495,16 @@ impl Element {
     }
 }
 
-/// Where one who passes messages on passes them.
+/// Between which edges an element forwards messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relay {
     /// From any edge to any other.
     Any,
-    /// From those above to those below, and back.
+    /// From edges above to edges below, and back.
     Across,
-    /// From those who pass messages on themselves to those who do not, and back: from arrays to banks, from a network to
-    /// channels of memory.
+    /// From edges to other forwarding elements to edges to elements that do not forward, and back: from arrays to
+    /// banks, from a network to channels of memory.
     Between,
-    /// From what is inside to a fabric, and back, and between what is inside.
+    /// From elements inside to a fabric, and back, and between elements inside.
     End,
 }

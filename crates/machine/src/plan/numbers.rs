@@ -157,7 +157,7 @@ impl Numbers {
 
     /// A DMA engine that accesses memories past all caches: 0 is the host's, followed by those of the GPUs.
     pub fn engine(&self, number: usize) -> Node {
-        assert!(number < interconnect::ENGINES.len(), "so many DMA engines can be told apart");
+        assert!(number < interconnect::ENGINES.len(), "the numbers of DMA engines are enough");
         Node(interconnect::ENGINES.start + number as u16)
     }
 
@@ -179,7 +179,7 @@ impl Numbers {
 }
 
 fn node(number: usize) -> Node {
-    Node(u16::try_from(number).expect("the machine file was checked: everybody has a number"))
+    Node(u16::try_from(number).expect("the machine file was checked: every element has a number"))
 }
 
 /// Maximum number of elements. Some numbers above it have other uses.

@@ -1,5 +1,5 @@
-//! By which a host outside the machine, which has no caches, takes blocks out of the memories of GPUs: the directories of its own memory
-//! collect them, and what GPUs have written is in the process's memory then.
+//! The port through which a host outside the machine, which has no caches, takes blocks out of the memories of GPUs.
+//! The directories of the host's memory collect the blocks; then the process's memory holds what GPUs have written.
 
 use super::{Caches, ModelGpus, model_gpus::TakeBack};
 use engine::{Context, EventCount, Histogram, Inlet, Lane, Scope};
@@ -14,10 +14,10 @@ use std::{
     rc::Rc,
 };
 
-/// Blocks that are collected at a time.
+/// Maximum number of blocks being collected.
 const IN_FLIGHT: usize = 64;
 
-/// Asks for blocks. Clones are the same.
+/// The element that claims blocks. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct Claims(Rc<Inner>);
 
@@ -26,17 +26,18 @@ struct Inner {
     homes: Interleave<Node>,
     block: u64,
     queue: RefCell<VecDeque<LineAddr>>,
-    /// For each block that is asked for, how much is left of each claim that waits for it.
+    /// For each claimed block, the claims that wait for it: how many blocks each of them still lacks.
     waiting: RefCell<BTreeMap<LineAddr, Vec<Rc<Cell<usize>>>>>,
     in_flight: Cell<usize>,
     bell: EventCount,
     answered: EventCount,
-    /// Cycles from a claim of a page to its end: the host waits for one page, and gives many back where it frees them.
+    /// Cycles from the claim of a page until all its blocks have come. The host waits for a single page, and claims
+    /// many at once when it frees them.
     cycles: Histogram,
 }
 
 impl Claims {
-    /// Builds it at `scope`, and starts what sends its messages.
+    /// Builds the element at `scope` and starts the context that sends its messages.
     pub fn build((me, homes): (Node, Interleave<Node>), block: u64, below: Side<Packet>, scope: &Scope) -> Self {
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
         below.from.iter().for_each(|inlet| inlet.ring(&bell));

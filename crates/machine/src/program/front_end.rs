@@ -1,11 +1,14 @@
-//! Hands kernels to the command processors of GPUs, and has done around them what the machine needs because of others.
+//! The front end: hands kernels to the command processors of GPUs, and has caches flushed and invalidated around
+//! kernels where the machine needs it.
 //!
-//! A kernel runs on one GPU, or on all of them as a *gang*: its workgroups are dealt over them in turn. Kernels of different GPUs run
-//! at a time, and so do as many of one GPU as it has slots for; of those that want one GPU, the one that was submitted first goes first. One
-//! before which the shared caches of its GPU have to forget what they hold has that GPU for itself.
-//! What a machine without coherence needs around a kernel is ordered here (4.1 and 4.2 of `[giles]`): the caches of the CPU are
-//! flushed before a kernel, of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer; and after it, of
-//! what the kernel reached, where its stores lie in the CPU's last-level cache.
+//! A kernel runs on one GPU, or on all of them as a *gang*: its workgroups are distributed over the GPUs in turn.
+//! Kernels of different GPUs run concurrently, and so do as many kernels of one GPU as it has slots. Kernels for one
+//! GPU start in the order of submission. A kernel before which the shared caches of its GPU must be invalidated has
+//! that GPU for itself.
+//!
+//! On a machine without coherence, the orders around a kernel are given here (`[giles 4.1, 4.2]`). Before a kernel the
+//! caches of the CPU flush the pages that the host has handed over since the last one, as M2S-CGM does it buffer by
+//! buffer. After a kernel they flush the pages that it could reach, if its stores go to the CPU's last-level cache.
 
 use super::gpu_time::GpuTime;
 use crate::{plan::Boundary, session::WARM_UP};
@@ -22,28 +25,28 @@ use std::{
     sync::Arc,
 };
 
-/// What has to be done around kernels.
+/// The actions around kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct FrontEndSpec {
-    /// What GPUs do because of each other.
+    /// Actions that GPUs need because of each other.
     pub boundary: Boundary,
-    /// Whether GPUs flush before the next kernel, rather than after each: the host takes back what it needs.
+    /// Whether GPUs flush before the next kernel, rather than after each: then the host takes back the blocks it needs.
     pub flush_late: bool,
     /// Whether the time of a kernel ends before its GPUs flush.
     pub write_back: WriteBack,
-    /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
+    /// Whether the caches of the CPU write back and invalidate the pages that were handed over before a kernel starts.
     pub flush_before: bool,
-    /// Whether they do so with all that the kernel could reach after its end.
+    /// Whether these caches do so with all pages that a kernel could reach, after its end.
     pub flush_after: bool,
-    /// Whether each kernel is a region of the statistics, rather than a row of times.
+    /// Whether each kernel is a region of the statistics, rather than an entry in a histogram.
     pub regions: bool,
-    /// Whether it is kept account of what each GPU spends its time on.
+    /// Whether the time of each GPU is attributed to causes.
     pub accounts: bool,
 }
 
 /// The caches of the CPU, as the front end sees them.
 pub trait Caches {
-    /// Has them write back and forget all they hold of these pages; over when that is done.
+    /// Makes the caches write back and invalidate their lines of these pages; completes when that is done.
     fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
@@ -56,24 +59,24 @@ impl Caches for Coherent {
     }
 }
 
-/// A kernel that is to run.
+/// A kernel to be run.
 pub struct Job {
     pub kernel: Kernel,
-    /// What it may touch, on each GPU that runs it.
+    /// The memory that it may access, on each GPU that runs it.
     pub maps: Vec<Arc<AddressMap>>,
-    /// The GPU that runs it; none: a gang of all.
+    /// The GPU that runs it; `None`: all GPUs, as a gang.
     pub gpu: Option<usize>,
-    /// Whether others than GPUs have written what caches of GPUs may hold, since the last job.
+    /// Whether, since the last job, memory has been written by others than GPUs, so that caches of GPUs may be stale.
     pub others_wrote: bool,
-    /// Pages of which the CPU's caches may hold something that the kernel must not miss.
+    /// Pages of which the CPU's caches may hold dirty lines that the kernel reads.
     pub touched: Vec<PhysAddr>,
-    /// All pages that it can reach.
+    /// All pages that the kernel can reach.
     pub reached: Vec<PhysAddr>,
-    /// Whether GPUs flush after it, although they need not after every kernel.
+    /// Whether GPUs flush after this kernel, although they need not after every kernel.
     pub flushes: bool,
-    /// Whether it only warms the caches, and is not measured.
+    /// Whether it only warms the caches up and is not measured.
     pub warm_up: bool,
-    /// Told when it was taken up and when everything it wrote was where the host can see it.
+    /// Called with the time at which the job was taken up and the time at which the host could see everything it wrote.
     pub over: Box<dyn FnOnce(Time, Time)>,
 }
 
@@ -83,7 +86,7 @@ impl Job {
     }
 }
 
-/// Slots of a GPU that a job has.
+/// The slots of a GPU that a job occupies.
 struct Slots {
     gpu: usize,
     slots: Vec<usize>,
@@ -95,13 +98,13 @@ impl Slots {
     }
 }
 
-/// The time in which at least one kernel is executed.
+/// The time during which at least one kernel was executed.
 #[derive(Default)]
 struct BusyTime {
     executing: usize,
-    /// When the first of those began.
+    /// When the current busy period began.
     since: Time,
-    /// Until there last was none.
+    /// The total of all completed busy periods.
     total: Time,
 }
 
@@ -124,21 +127,21 @@ impl BusyTime {
 #[derive(Default)]
 struct Books {
     waiting: VecDeque<Job>,
-    /// The slots of each GPU that are in use.
+    /// Which slots of each GPU are in use.
     busy: Vec<Vec<bool>>,
-    /// GPUs that may hold what others have written since they last forgot.
+    /// GPUs that may hold stale lines, because memory was written since they last invalidated them.
     behind: Vec<bool>,
-    /// The names of the kernels that run, in the order in which they began.
+    /// The names of the running kernels, in the order in which they began.
     running: Vec<(u64, String)>,
     begun: u64,
-    /// Whether GPUs hold what they have not flushed, and whether that is so even where they flush for each other.
+    /// Whether GPUs hold dirty lines; `unwritten`: even where they flush for each other.
     unflushed: bool,
     unwritten: bool,
     times: BTreeMap<String, Histogram>,
     execution: BusyTime,
 }
 
-/// The front end. Clones are the same.
+/// The front end. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct FrontEnd(Rc<Inner>);
 
@@ -149,14 +152,14 @@ struct Inner {
     observer: Option<Reporter>,
     work: EventCount,
     kernels: Scope,
-    /// Cycles that flushes of all GPUs after a kernel took, where there are such.
+    /// Cycles taken by flushes of all GPUs after a kernel, if there are such flushes.
     flush: Option<Histogram>,
     books: RefCell<Books>,
     time: Rc<GpuTime>,
 }
 
 impl FrontEnd {
-    /// Builds it at `scope`, which belongs to the clock domain of the command processors.
+    /// Builds the front end at `scope`, which belongs to the clock domain of the command processors.
     pub fn build(
         spec: FrontEndSpec,
         gpus: Vec<CommandProcessor>,
@@ -186,7 +189,7 @@ impl FrontEnd {
         own
     }
 
-    /// Has these caches of all GPUs write back and forget these pages of memory.
+    /// Makes these caches of all GPUs write back and invalidate these pages of memory.
     pub fn recall(&self, caches: Recalled, pages: &[PhysAddr]) -> Vec<Ticket> {
         self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect()
     }
@@ -196,7 +199,7 @@ impl FrontEnd {
         &self.0.time
     }
 
-    /// How many GPUs there are.
+    /// Number of GPUs.
     pub(super) fn gpus(&self) -> usize {
         self.0.gpus.len()
     }
@@ -206,13 +209,13 @@ impl FrontEnd {
         self.0.books.borrow().running.is_empty()
     }
 
-    /// For how long GPUs have executed kernels, one or several at a time: without launches of the host, copies and flushes for the
-    /// host. Warm-ups do not count.
+    /// The time during which GPUs have executed kernels, one or several at once, without launches by the host, copies,
+    /// and flushes for the host. Warm-ups do not count.
     pub fn kernel_time(&self) -> Time {
         self.0.books.borrow().execution.total
     }
 
-    /// Has a kernel run as soon as its GPU can.
+    /// Queues a kernel to run as soon as its GPU is free.
     pub fn submit(&self, job: Job) {
         let mut books = self.0.books.borrow_mut();
         books.behind.iter_mut().for_each(|behind| *behind |= job.others_wrote);
@@ -223,9 +226,9 @@ impl FrontEnd {
 }
 
 impl Books {
-    /// The first job that finds slots on each of its GPUs, with these; no job overtakes another that wants the same GPU. `forgets`: before every
-    /// kernel, shared caches forget what they hold. `homes`: shared caches hold what kernels on other GPUs write, so none may run while one of
-    /// them forgets.
+    /// The first job for which slots are free on each of its GPUs, with these slots; a job never overtakes an earlier
+    /// one for the same GPU. `forgets`: shared caches are invalidated before every kernel. `homes`: shared caches hold
+    /// lines that kernels on other GPUs write, so no kernel may run while one of them is invalidated.
     fn next(&mut self, forgets: bool, homes: bool) -> Option<(Job, Vec<Slots>)> {
         if homes && self.behind.contains(&true) && self.busy.iter().flatten().any(|busy| *busy) {
             return None;
@@ -251,7 +254,7 @@ impl Books {
         None
     }
 
-    /// What kernels run, as a name of all of them.
+    /// The names of all running kernels, joined to one.
     fn running(&self) -> String {
         let names: Vec<&str> = self.running.iter().map(|(_, name)| name.as_str()).collect();
         names.join(" + ")
@@ -259,7 +262,7 @@ impl Books {
 }
 
 impl Inner {
-    /// Carries out one job after another.
+    /// Runs jobs, one after another.
     async fn run(&self, cx: Context) {
         loop {
             let seen = self.work.count();
@@ -272,7 +275,7 @@ impl Inner {
             let mut books = self.books.borrow_mut();
             slots.iter().for_each(|slots| slots.take(&mut books.busy, false));
             drop(books);
-            // Others may find their slots free.
+            // Other jobs may find free slots now.
             self.work.advance();
         }
     }
@@ -321,7 +324,7 @@ impl Inner {
         (job.over)(start, end);
     }
 
-    /// Has GPUs flush what another may need.
+    /// Makes GPUs flush the bytes that another may need.
     async fn flush(&self, cx: &Context) {
         let begun = cx.now();
         self.time.flush(true);
@@ -337,13 +340,13 @@ impl Inner {
         }
     }
 
-    /// Whether the shared cache of one GPU is home of lines that others write.
+    /// Whether the shared cache of one GPU is the home of lines that others write.
     fn has_homes(&self) -> bool {
         self.spec.boundary.flushes > 1
     }
 
-    /// Has all GPUs forget what others than GPUs have written since, before a kernel begins on any of them. A GPU that forgot when its own share
-    /// begins might do so after another has written to it, or be read by another before.
+    /// Makes all GPUs invalidate what others than GPUs have written since, before a kernel begins on any of them. If
+    /// each GPU did this when its own share begins, another GPU might already have written to it, or have read from it.
     async fn forget(&self) {
         let behind: Vec<usize> = {
             let books = self.books.borrow();
@@ -360,11 +363,11 @@ impl Inner {
         let mut books = self.books.borrow_mut();
         behind.into_iter().for_each(|gpu| books.behind[gpu] = false);
         drop(books);
-        // Others may run beside this kernel now.
+        // Other kernels may now run beside this one.
         self.work.advance();
     }
 
-    /// A kernel begins: what GPUs have written is in memory, and they forget what they hold.
+    /// Records the start of a kernel: everything that GPUs wrote is in memory, and their caches are invalidated.
     fn begin(&self, job: &Job, cx: &Context) -> u64 {
         let mut books = self.books.borrow_mut();
         let number = books.begun;
@@ -380,7 +383,7 @@ impl Inner {
         number
     }
 
-    /// It is over; what it wrote is in memory.
+    /// Records the end of a kernel: everything that it wrote is in memory.
     fn end(&self, number: u64) {
         let mut books = self.books.borrow_mut();
         books.running.retain(|(of, _)| *of != number);
@@ -389,7 +392,8 @@ impl Inner {
         }
     }
 
-    /// While kernels run beside each other, their GPUs may hold what others have made stale, and nothing is promised.
+    /// Tells the golden image of a synchronisation. While kernels run concurrently, their GPUs may hold lines that
+    /// others have made stale, and no value is guaranteed.
     fn synchronised(&self) {
         if let Some(observer) = &self.observer {
             let seen = if self.spec.boundary.keeps { Seen::Released } else { Seen::Synchronised };
@@ -413,7 +417,7 @@ impl Inner {
         self.gpus[*gpu].launch(slots[0], launch)
     }
 
-    /// Where kernels are no regions, the times of each are kept by its name.
+    /// If kernels are not regions, records the time of the kernel under its name.
     fn note_time(&self, job: &Job, cycles: u64) {
         if self.spec.regions {
             return;
@@ -429,7 +433,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_that_run_beside_each_other_take_their_time_once() {
+    fn the_time_of_concurrent_kernels_counts_once() {
         let mut execution = BusyTime::default();
         execution.begin(Time(10));
         execution.begin(Time(12));

@@ -1,8 +1,9 @@
-//! GPUs of the same model as the cores.
+//! GPUs that are in the same model as the cores.
 //!
-//! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
-//! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
-//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. Kernels go to the [front end](super::FrontEnd).
+//! A kernel uses the process's addresses: each launch brings the pages that the kernel can reach into memory and passes
+//! their locations on ([`gpu::AddressMap`]). Nothing is copied behind the program's back: copies that a policy asks for
+//! are made by the library in the program's own code, or by a [DMA engine](super::Dma) if the machine has one. Kernels
+//! go to the [front end](super::FrontEnd).
 
 use super::{FrontEnd, Job, dma, page_recall::Recall};
 use engine::{EventCount, Time};
@@ -36,9 +37,9 @@ pub struct GpusSpec {
     pub memories: Memories,
     /// Where memories of GPUs hold copies: bytes of a block, of which they hold all or nothing.
     pub block: Bytes,
-    /// Whether host and devices have memories that nothing in the model joins: addresses of the devices' begin at 0 then.
+    /// Whether the memories of host and devices are not connected in the model: the devices' addresses then begin at 0.
     pub apart: bool,
-    /// Whether the host writes past all caches of the model: caches of GPUs may hold what it has changed since.
+    /// Whether the host writes past all caches of the model, so that caches of GPUs may be stale.
     pub host_past_caches: bool,
 }
 
@@ -54,7 +55,7 @@ impl GpusSpec {
     }
 }
 
-/// Frames of the host that it wants back from the memories of GPUs; the end is told by the number.
+/// Frames that the host wants back from the memories of GPUs. Completion is reported under `number`.
 pub(super) struct TakeBack {
     pub number: u64,
     pub frames: Vec<PhysAddr>,
@@ -112,39 +113,42 @@ enum Order {
 struct Books {
     spec: GpusSpec,
     transfers: RefCell<VecDeque<dma::Order>>,
-    /// Orders of a call that is not over: what it wrote for them has not been performed. With each, the kernel's turn in
-    /// which it was made, as soon as that is known.
+    /// Orders of a call that has not ended: the stores for them have not been performed. Each has the kernel's turn in
+    /// which it was made, once that is known.
     held: RefCell<Vec<(Option<u64>, Order)>>,
     moved: RefCell<Moved>,
     ended: RefCell<Vec<Ended>>,
-    /// Kernels and transfers of which the driver has not heard that they ended.
+    /// Kernels and transfers whose end has not been reported to the driver.
     under_way: Cell<usize>,
     attention: Cell<bool>,
     front_end: RefCell<Option<FrontEnd>>,
-    /// The tables of GPUs whose pages may be taken away, the pages that are, and who sees to it.
+    /// The tables of GPUs whose pages may be taken away, the pages to be taken away, and the bell of the context that
+    /// does it.
     tables: DriverTables,
     recalls: RefCell<VecDeque<Recall>>,
-    /// Pages that have been given out for faults, of which nothing has been noted yet.
+    /// Pages that were granted on faults and are not recorded as moved yet.
     answered: RefCell<Vec<(Asid, VirtAddr)>>,
     recall: RefCell<Option<EventCount>>,
-    /// What the host wants back, who sees to it, and what it has got since it was last asked for.
+    /// The pages that the host wants back, the bell of the context that collects them, and those collected since the
+    /// last query.
     wanted: RefCell<VecDeque<TakeBack>>,
     taker: RefCell<Option<EventCount>>,
     taken: RefCell<Vec<PhysAddr>>,
-    /// The DMA engine's, as soon as there is one.
+    /// The bell of the DMA engine, once there is one.
     transfer: RefCell<Option<EventCount>>,
     bells: RefCell<Vec<EventCount>>,
-    /// If the program is fast-forwarded: how far it is, and what its clock showed when the machine's began.
+    /// If the program is fast-forwarded: its progress, and the program's clock when the machine's clock began.
     forward: Option<Forward>,
     begun: Cell<Time>,
 }
 
-/// The GPUs. Clones are the same GPUs: the driver has one, the machine others.
+/// The GPUs. Clones are handles to the same GPUs: the driver has one, the machine others.
 #[derive(Clone)]
 pub struct ModelGpus(Rc<Books>);
 
 impl ModelGpus {
-    /// GPUs of a program that may be fast-forwarded. Their IOMMU looks into these tables, if pages can be taken away from them.
+    /// The GPUs of a program that may be fast-forwarded. Their IOMMU looks pages up in `tables`, if pages can be taken
+    /// away.
     pub fn forwarded(spec: GpusSpec, tables: DriverTables, forward: Option<Forward>) -> Self {
         let own = Self(Rc::new(Books {
             spec,
@@ -211,8 +215,8 @@ impl ModelGpus {
         ready.into_iter().for_each(|order| self.begin_order(order));
     }
 
-    /// The pages of the host that kernels could reach so far, and whether none runs. Where memories of GPUs hold copies: those that the host
-    /// may have written since this was last called.
+    /// Calls `look` with the host's pages that kernels could reach so far, and whether no kernel runs. If memories of
+    /// GPUs hold copies, these are the pages that the host may have written since the last call.
     pub(super) fn with_host_pages(&self, look: impl FnOnce(&BTreeSet<PhysAddr>, bool)) {
         let quiet = self.0.front_end.borrow().as_ref().is_none_or(FrontEnd::is_idle);
         let mut moved = self.0.moved.borrow_mut();
@@ -224,7 +228,7 @@ impl ModelGpus {
         }
     }
 
-    /// Frames are taken back by one who listens to this bell.
+    /// Sets the bell of the context that takes frames back.
     pub(super) fn taken_back_by(&self, bell: EventCount) {
         *self.0.taker.borrow_mut() = Some(bell);
     }
@@ -233,14 +237,14 @@ impl ModelGpus {
         self.0.wanted.borrow_mut().pop_front()
     }
 
-    /// The host has got these frames.
+    /// Records that the host has these frames back.
     pub(super) fn took(&self, frames: &[PhysAddr]) {
         self.0.taken.borrow_mut().extend_from_slice(frames);
         let mut moved = self.0.moved.borrow_mut();
         frames.iter().for_each(|frame| _ = moved.reached.remove(frame));
     }
 
-    /// The frames that the host has got since the last call.
+    /// The frames that have come back to the host since the last call.
     pub(super) fn take_taken(&self) -> Vec<PhysAddr> {
         self.0.taken.take()
     }
@@ -301,7 +305,7 @@ impl ModelGpus {
         self.0.attention.take()
     }
 
-    /// Pages are taken away by one who listens to this bell.
+    /// Sets the bell of the context that takes pages away.
     pub(super) fn recalls_to(&self, bell: EventCount) {
         *self.0.recall.borrow_mut() = Some(bell);
     }
@@ -334,7 +338,8 @@ impl ModelGpus {
         }
     }
 
-    /// What a kernel may touch on a GPU. Where pages may come and go while it runs, those that are there go into the GPU's table.
+    /// The memory that a kernel may access on a GPU. If pages may move while it runs, those that are present are
+    /// entered in the GPU's table.
     fn map(&self, gpu: usize, pages: &[Page], ready: &Ready) -> AddressMap {
         let place = |page: &Page| self.0.spec.address(page.place);
         // GPUs that use the host's memory use its table, too.

@@ -83,7 +83,7 @@ pub(crate) struct Migrator {
     control: Rc<Control>,
     pages: Vec<Known>,
     free: Vec<PhysAddr>,
-    /// By the number of the recall or transfer that they wait for.
+    /// Jobs in progress, by the number of the recall or transfer that each waits for.
     jobs: BTreeMap<u64, (Job, Step)>,
     next: u64,
     migrations: Counter,

@@ -347,8 +347,8 @@ impl PagedTester {
             if let Err(right) = wrong {
                 let address = line.0 + offset as u64;
                 return Err(format!(
-                    "a wrong value was read: {value:#010x} at virtual address {address:#x} (page {} of those that are moved); right \
-                     would be {right}",
+                    "a wrong value was read: {value:#010x} at virtual address {address:#x} (page {} of those that are moved); the \
+                     correct value is {right}",
                     self.book.page_at(line)
                 ));
             }

@@ -1,7 +1,7 @@
 //! Cores without hardware: they fetch one instruction after the other and perform stores when chance has it.
 //!
 //! What they share with real ones is the order that total store order asks for: stores are performed oldest first, any time
-//! after they were executed; whoever holds a line for a locked access keeps all others from writing it.
+//! after they were executed; a core that holds a line for a locked access keeps all others from writing it.
 
 use super::{caches, kept::Kept};
 use cpu::{Executed, Fetch, Program, Touch};
@@ -145,7 +145,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     });
     let run = model.run(&RunOptions::default());
     assert_eq!(run.outcome, Outcome::Finished);
-    let finish: Option<Finish> = finish.lock().expect("nobody panics while he holds it").take();
+    let finish: Option<Finish> = finish.lock().expect("no thread panics while it holds the lock").take();
     let Finish { end, totals, usage, .. } = finish.expect("a run that ended has an end");
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
@@ -244,7 +244,7 @@ impl FakeCore {
         self.locks.borrow_mut().insert(phys.0, self.number);
     }
 
-    /// Performs the oldest store, unless somebody else holds its line.
+    /// Performs the oldest store, unless another core holds its line.
     fn perform(&mut self) {
         let Some(Touch { phys, data, .. }) = self.stores.front().copied() else { return };
         let holder = self.locks.borrow().get(&phys.0).copied();

@@ -11,13 +11,13 @@ pub struct Kept(Arc<Mutex<Vec<u8>>>);
 
 impl Kept {
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().expect("nobody panics while he writes")).into_owned()
+        String::from_utf8_lossy(&self.0.lock().expect("no thread panics while it writes")).into_owned()
     }
 }
 
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panics while he writes").extend(bytes);
+        self.0.lock().expect("no thread panics while it writes").extend(bytes);
         Ok(bytes.len())
     }
 

@@ -57,7 +57,7 @@ impl Keeper<'_> {
         };
         thread::scope(|scope| {
             let thread = thread::Builder::new().name("compiler".into()).spawn_scoped(scope, work).map_err(unstarted)?;
-            let broken = |_| Err(unstarted(io::Error::other("the thread that starts it broke down")));
+            let broken = |_| Err(unstarted(io::Error::other("the thread that starts it panicked")));
             thread.join().unwrap_or_else(broken)
         })
     }
@@ -74,7 +74,7 @@ impl Keeper<'_> {
                     pause = (pause * 2).min(Duration::from_millis(20));
                     continue;
                 }
-                Err(error) => system("the compiler could not be waited for", &error),
+                Err(error) => system("waiting for the compiler failed", &error),
             };
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             let _ = child.wait();

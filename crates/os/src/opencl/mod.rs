@@ -84,8 +84,8 @@ pub struct Settings {
     pub forget: Option<(Forgotten, u64)>,
     pub compiler: compiler::Settings,
     pub costs: Costs,
-    /// Whether a thread of the program flushes a buffer, line by line, before the host reads, writes or maps it. Memory of such
-    /// buffers is not used again when they are released, since caches of devices may still hold lines of it.
+    /// Whether a thread of the program flushes a buffer, line by line, before the host reads, writes or maps it. Memory
+    /// of such buffers is not used again when they are released, since caches of devices may still hold lines of it.
     pub flushes_buffers: bool,
     /// Bytes that copies of the program's threads move at a time: 4 or 8.
     pub copy_width: u64,

@@ -138,7 +138,7 @@ mod tests {
     use super::{super::cl, *};
 
     #[test]
-    fn an_object_lives_until_nobody_refers_to_it_or_holds_it() {
+    fn an_object_lives_until_its_last_reference_and_hold_are_gone() {
         let mut table = Table::new(1, cl::INVALID_CONTEXT);
         let handle = table.insert("object");
         table.retain(handle).unwrap();

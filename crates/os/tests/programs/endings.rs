@@ -36,7 +36,7 @@ fn a_program_that_takes_all_memory_is_stopped() {
 }
 
 #[test]
-fn a_program_that_never_ends_is_stopped_after_so_many_instructions() {
+fn a_program_that_never_ends_is_stopped_after_the_maximum_number_of_instructions() {
     let outcome = run_program(GUESTS, &["spin"], |options| options.max_instructions = 1_000_000);
     assert_eq!(outcome.end, End::InstructionLimit { instructions: 1_000_000 });
 }

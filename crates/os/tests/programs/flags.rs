@@ -94,7 +94,7 @@ int main(void) {
     is("what was marked", fcntl(fd, F_GETFD), FD_CLOEXEC, 0);
     is("close_range", syscall(436, fd, fd, 0), 0, 0);
     is("what was closed", fcntl(fd, F_GETFD), -1, EBADF);
-    is("a shared mapping with a flag nobody knows",
+    is("a shared mapping with an unknown flag",
        (long)mmap(0, 4096, PROT_READ, MAP_SHARED_VALIDATE | MAP_ANONYMOUS | 0x200000, -1, 0), -1, EOPNOTSUPP);
     is("a low mapping", (unsigned long)mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0) >> 31, 0, 0);
     for (long number = 0; number < 100000; number++) syscall(1000000 + number);

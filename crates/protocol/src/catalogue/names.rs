@@ -71,7 +71,10 @@ impl<const N: usize> Controller<N> for Names {
     }
 
     fn fits(&self, line: &Line<N>) -> bool {
-        let asked = matches!(State::ALL[line.state as usize], State::LR | State::LW | State::RR | State::RW | State::RWN | State::G);
+        let asked = matches!(
+            State::ALL[line.state as usize],
+            State::LR | State::LW | State::RR | State::RW | State::RWN | State::G
+        );
         let leads = State::ALL[line.state as usize] != State::N;
         line.is_empty() && line.is_asked() == asked && line.sharers.len() == u8::from(leads)
     }

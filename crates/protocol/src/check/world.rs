@@ -61,7 +61,7 @@ pub struct World {
     pub loading: SmallVec<[bool; 16]>,
     /// By line, then by core: the value of its pending atomic access, or 0.
     pub modifying: SmallVec<[u8; 16]>,
-    /// By line, then by byte.
+    /// The oracle of each byte: by line, then by byte.
     pub oracles: SmallVec<[Oracle; 2]>,
     /// By line, then by member: the progress with the current stage's message.
     pub told: SmallVec<[Told; 16]>,

@@ -103,7 +103,7 @@ fn answer<const N: usize>(
     data: Block<N>,
     stamps: Stamps,
 ) -> Result<(), &'static str> {
-    let to = work.line.asked.take().ok_or("has nobody to answer")?;
+    let to = work.line.asked.take().ok_or("has no requester to answer")?;
     work.line.stamps.cts = 0;
     work.send_stamped(to, kind, data, stamps);
     Ok(())

@@ -80,7 +80,7 @@ fn a_read_miss_brings_the_line_and_a_lease_beyond_the_reader_s_time() {
 }
 
 #[test]
-fn a_lease_that_has_ended_is_renewed_without_data_if_nobody_has_written() {
+fn an_expired_lease_is_renewed_without_data_if_the_line_was_not_written() {
     let mut machine = Machine::new();
     machine.read(0, X);
     machine.write(1, Y, 7);
@@ -104,7 +104,7 @@ fn a_write_takes_place_after_every_lease_and_takes_its_compute_unit_along() {
 }
 
 #[test]
-fn who_learns_of_a_write_by_a_later_one_reads_the_first_without_any_fence() {
+fn a_reader_of_a_later_write_reads_the_earlier_one_without_any_fence() {
     let mut machine = Machine::new();
     machine.read(1, X);
     machine.read(1, Y);
@@ -116,7 +116,7 @@ fn who_learns_of_a_write_by_a_later_one_reads_the_first_without_any_fence() {
 }
 
 #[test]
-fn a_write_hit_keeps_the_line_only_if_nobody_else_has_written_it() {
+fn a_write_hit_keeps_the_line_only_if_no_other_unit_has_written_it() {
     let mut machine = Machine::new();
     machine.read(0, X);
     machine.read(1, X);

@@ -115,7 +115,7 @@ impl<const N: usize> Controller<N> for GtscHome {
             Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
             Action::Fill => common::fill(work),
             Action::Answer => {
-                let to = work.line.asked.take().ok_or("has nobody to answer")?;
+                let to = work.line.asked.take().ok_or("has no requester to answer")?;
                 work.send_stamped(to, Kind::Data, work.line.data, lease);
             }
             Action::Lease => {

@@ -72,7 +72,7 @@ fn lease(Stamps { wts, rts, .. }: Stamps) -> Stamps {
 
 /// Sends the answer to a write, with the whole line and its lease, to the first-level cache that wrote.
 fn answer_write<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
-    let to = work.msg.of.ok_or("has nobody to answer")?;
+    let to = work.msg.of.ok_or("has no requester to answer")?;
     work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer to a write")?;
     let Stamps { wts, rts, .. } = work.msg.stamps;
     let granted = Stamps { wts, rts: rts.max(wts.saturating_add(1)), cts: 0 };
@@ -86,7 +86,7 @@ fn answer<const N: usize>(
     data: Block<N>,
     stamps: Stamps,
 ) -> Result<(), &'static str> {
-    let to = work.line.asked.take().ok_or("has nobody to answer")?;
+    let to = work.line.asked.take().ok_or("has no requester to answer")?;
     work.send_stamped(to, kind, data, stamps);
     Ok(())
 }

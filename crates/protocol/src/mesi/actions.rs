@@ -93,14 +93,14 @@ pub fn changed<const N: usize>(work: &Work<'_, N>) -> Block<N> {
 
 /// Sends the line to the node on whose behalf it was requested.
 pub fn forward<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Done {
-    let to = work.line.join.take().or(work.msg.of).ok_or("has nobody to give the line to")?;
+    let to = work.line.join.take().or(work.msg.of).ok_or("has no node to give the line to")?;
     work.send(to, kind, work.line.data);
     Ok(())
 }
 
 /// Acknowledges an invalidation to the node that wants to write and to the directory, which may be the same.
 pub fn acknowledge_invalidation<const N: usize>(work: &mut Work<'_, N>) -> Done {
-    let of = work.line.join.take().or(work.msg.of).ok_or("has nobody to acknowledge to")?;
+    let of = work.line.join.take().or(work.msg.of).ok_or("has no node to acknowledge to")?;
     if of == work.place.below {
         work.send(of, Kind::Flushed, Block::EMPTY);
     } else {
@@ -131,14 +131,14 @@ pub fn hold_alone<const N: usize>(work: &mut Work<'_, N>) {
 
 /// Records the waiting node as one more holder.
 pub fn hold_asked<const N: usize>(work: &mut Work<'_, N>) -> Done {
-    let asked = work.line.asked.ok_or("knows nobody who waits")?;
+    let asked = work.line.asked.ok_or("knows no waiting requester")?;
     work.line.sharers.add(work.place.sharer(asked));
     Ok(())
 }
 
 /// Records the waiting node as the only holder.
 pub fn hold_asked_alone<const N: usize>(work: &mut Work<'_, N>) -> Done {
-    let asked = work.line.asked.ok_or("knows nobody who waits")?;
+    let asked = work.line.asked.ok_or("knows no waiting requester")?;
     work.line.sharers = work.place.sharer(asked);
     Ok(())
 }

@@ -152,7 +152,7 @@ impl<const N: usize> Controller<N> for Directory {
 
 /// Tells the holder to send the line to the waiting node.
 fn forward_to_holder<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Result<(), &'static str> {
-    let asked = work.line.asked.ok_or("knows nobody who waits")?;
+    let asked = work.line.asked.ok_or("knows no waiting requester")?;
     let sharers = work.line.sharers;
     actions::tell(work, sharers, kind, asked);
     work.line.acks = 0;

@@ -248,7 +248,7 @@ impl<const N: usize> Controller<N> for L2 {
             Action::PutX => work.send(from, Kind::PutX, work.line.data),
             Action::Nack => work.send(from, Kind::Nack, Block::EMPTY),
             Action::Return => {
-                let asked = work.line.asked.take().ok_or("has nobody to refuse")?;
+                let asked = work.line.asked.take().ok_or("has no requester to refuse")?;
                 work.send(asked, Kind::Nack, Block::EMPTY);
             }
             Action::Ask => common::ask(work),

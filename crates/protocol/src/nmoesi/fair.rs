@@ -1,4 +1,5 @@
-//! A compute unit gets on although another GPU takes the line away again and again: every grant to read is overtaken by a probe.
+//! Progress: a compute unit completes its accesses although another GPU takes the line away again and again. In these
+//! tests each read grant is overtaken by a probe.
 #![cfg(test)]
 
 use super::{l2::L2, wt};
@@ -10,16 +11,16 @@ const N: usize = 4;
 
 const L1: Node = Node(0);
 const CACHE: Node = Node(1);
-/// The memory below is played by the test.
+/// The memory below; the test itself plays its part.
 const BELOW: Node = Node(2);
 const CU: Node = Node(128);
 
-/// A grant that was asked for comes this often at most; a protocol that never gets on would ask for ever.
+/// Maximum number of requests to the memory below for one access. A protocol without progress would ask for ever.
 const PATIENCE: usize = 50;
 
 struct Gpu {
     lines: [Line<N>; 2],
-    /// How often the memory below was asked for the line.
+    /// Number of requests for the line that the memory below has received.
     asked: usize,
 }
 
@@ -32,7 +33,8 @@ impl Gpu {
         Self { lines: [first(&wt::GPU), first(&L2)], asked: 0 }
     }
 
-    /// What the memory answers: to one who reads, the line, which a probe on behalf of a writer elsewhere overtakes.
+    /// The memory's answer. To a read request it sends the line, which a probe on behalf of a writer elsewhere
+    /// overtakes.
     fn below(&mut self, msg: &Msg<N>) -> Vec<Msg<N>> {
         self.asked += usize::from(matches!(msg.kind, Kind::Get | Kind::GetS | Kind::GetX));
         let tell = |kind, data| Msg::new(BELOW, CACHE, kind, LineAddr(0), data);
@@ -44,7 +46,7 @@ impl Gpu {
         }
     }
 
-    /// One access of the compute unit, to its end, and what it is told.
+    /// Performs one access of the compute unit and returns the reply to it.
     fn access(&mut self, kind: Kind, data: Block<N>) -> Option<Msg<N>> {
         let mut told = None;
         let mut inbox = VecDeque::from([Msg::new(CU, L1, kind, LineAddr(0), data)]);
@@ -79,7 +81,7 @@ impl Gpu {
 }
 
 #[test]
-fn a_load_reads_a_line_that_a_probe_has_overtaken_once_and_nobody_keeps_it() {
+fn a_load_reads_a_line_that_a_probe_has_overtaken_once_and_no_cache_keeps_it() {
     let mut gpu = Gpu::new();
     let loaded = gpu.access(Kind::Load, Block::EMPTY).map(|told| (told.kind, told.data));
     assert_eq!(loaded, Some((Kind::Loaded, Block::full([7; N]))));

@@ -1,4 +1,4 @@
-//! Fig. 5 step by step: two GPUs change one line without coherence, then a CPU stores to it.
+//! `[umh Fig. 5]` step by step: two GPUs write one line without coherence, then a CPU stores to it.
 #![cfg(test)]
 
 use super::{hmd::Hmd, l1, l2::L2, smd::Smd, store::Store};
@@ -6,7 +6,7 @@ use crate::{Block, Controller, Kind, Line, Log, Mask, Msg, Node, Place, Roster, 
 use mem::LineAddr;
 use std::collections::VecDeque;
 
-/// Bytes of a line; a block has two lines.
+/// Bytes of a line. A block has two lines.
 const N: usize = 4;
 const LINES: u16 = 2;
 
@@ -26,12 +26,13 @@ static SMDS: Smd = Smd { lines: LINES, releases_home: true };
 static VIA_HOME: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: false };
 static PEERS: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: true };
 
-/// Two GPUs, a CPU and the host's memory. Messages arrive one after another, in the order in which they were sent.
+/// Two GPUs, a CPU and the host's memory. Messages are delivered one after another, in the order in which they were
+/// sent.
 struct Machine {
     hmd: &'static Hmd,
     /// By node, then by line of the block.
     lines: Vec<[Line<N>; 2]>,
-    /// What the last access brought about.
+    /// The messages that the last access caused.
     sent: Vec<Msg<N>>,
 }
 
@@ -48,7 +49,7 @@ impl Machine {
         machine
     }
 
-    /// Who a node is, whom it asks, and who is above it.
+    /// The controller of a node, the node below it, and the nodes above it.
     fn controller(&self, node: Node) -> (&'static dyn Controller<N>, Node, Roster) {
         let place = |below, above| (below, Roster::row(above, 8));
         let (controller, (below, above)): (&'static dyn Controller<N>, _) = match node {
@@ -81,7 +82,7 @@ impl Machine {
                 Step::Stall => inbox.push_back(msg),
                 Step::Sends(sends) => {
                     self.sent.extend(&sends);
-                    // A store obeys at once, in order.
+                    // A store obeys its directory at once, in order.
                     let prompt = |msg: &Msg<N>| msg.to.0 < CU[0].0 && self.controller(msg.to).0.is_prompt();
                     let (at_once, later): (Vec<_>, Vec<_>) = sends.into_iter().partition(prompt);
                     at_once.into_iter().rev().for_each(|send| inbox.push_front(send));
@@ -100,18 +101,18 @@ impl Machine {
         self.controller(node).0.table().states[self.lines[node.0 as usize][0].state as usize]
     }
 
-    /// The messages of the last access between two nodes, about the line that was accessed or its block.
+    /// The kinds of messages that the last access sent from one node to another about the accessed line or its block.
     fn said(&self, from: Node, to: Node) -> Vec<Kind> {
         let between = |msg: &&Msg<N>| (msg.from, msg.to) == (from, to) && msg.line == LineAddr(0);
         self.sent.iter().filter(between).map(|msg| msg.kind).collect()
     }
 
-    /// How many lines travelled from one to another.
+    /// How many lines travelled from one node to another.
     fn lines_moved(&self, from: Node, to: Node) -> usize {
         self.sent.iter().filter(|msg| (msg.from, msg.to) == (from, to) && !msg.data.mask().is_empty()).count()
     }
 
-    /// Fig. 5 (a): what both ways of (b) start from.
+    /// Fig. 5 (a), from which both variants of (b) start.
     fn first_n_store(hmd: &'static Hmd) -> Self {
         let mut machine = Self::new(hmd);
         machine.n_store(0, 0, 1);
@@ -121,12 +122,12 @@ impl Machine {
         assert_eq!(machine.lines_moved(HOST, SMD[0]), 2, "(4) the whole block comes");
         assert_eq!(machine.lines_moved(STACK[0], L2_OF[0]), 1, "and the line goes up");
         assert_eq!(machine.lines_moved(L2_OF[0], L1[0]), 1);
-        assert_eq!(machine.state(L1[0]), "NX", "modified without coherence; nobody else has it so far");
+        assert_eq!(machine.state(L1[0]), "NX", "modified without coherence; no other cache has it so far");
         assert_eq!((machine.state(SMD[0]), machine.state(HMD)), ("E", "X"));
         machine
     }
 
-    /// Who has changed what, above the host's memory.
+    /// Checks that each GPU holds the bytes that it wrote, marked in its mask, and that the host's memory is unchanged.
     fn both_hold_their_bytes(&self) {
         for (gpu, bytes) in [[1, 9, 9, 9], [9, 2, 9, 9]].into_iter().enumerate() {
             let line = &self.lines[L1[gpu].0 as usize][0];
@@ -148,7 +149,7 @@ fn umh_figure_5_b_1_the_other_gpu_acknowledges_the_read_request_and_the_host_sup
     let mut machine = Machine::first_n_store(&VIA_HOME);
     machine.n_store(1, 1, 2);
     assert_eq!(machine.said(SMD[1], HMD), [Kind::Get], "(3)");
-    assert_eq!(machine.said(HMD, SMD[0]), [Kind::Downgrade], "(4) a read request for the one who has it");
+    assert_eq!(machine.said(HMD, SMD[0]), [Kind::Downgrade], "(4) a read request for the holder");
     assert_eq!(machine.said(L2_OF[0], L1[0]), [Kind::Downgrade]);
     assert_eq!(machine.said(L1[0], L2_OF[0]), [Kind::Flushed], "L1 need not give what it has changed");
     assert_eq!(machine.said(L2_OF[0], SMD[0]), [Kind::Flushed], "(5) an acknowledgement");
@@ -165,7 +166,7 @@ fn umh_figure_5_b_2_the_other_gpu_gives_the_block_itself() {
     assert_eq!(machine.said(HMD, SMD[0]), [Kind::Downgrade], "(3) forwarded");
     assert_eq!(machine.lines_moved(STACK[0], SMD[1]), 2, "(7) from GPU to GPU");
     assert_eq!(machine.lines_moved(HOST, SMD[1]), 0, "the host gives nothing");
-    assert_eq!(machine.said(SMD[0], HMD), [Kind::FwdAck], "and is told who shares the block");
+    assert_eq!(machine.said(SMD[0], HMD), [Kind::FwdAck], "and is told which node shares the block");
     assert_eq!(machine.lines_moved(STACK[1], L2_OF[1]), 1, "(8)");
     assert_eq!((machine.state(SMD[0]), machine.state(SMD[1]), machine.state(HMD)), ("S", "S", "S"));
     machine.both_hold_their_bytes();
@@ -189,7 +190,7 @@ fn umh_figure_5_c_a_store_of_the_cpu_has_everything_merged() {
             assert_eq!(machine.lines_moved(L1[gpu], L2_OF[gpu]), 1, "(4) L1 answers with its bytes");
             assert_eq!(machine.lines_moved(STACK[gpu], HMD), 1, "and they come down");
             let above = [L1[gpu], L2_OF[gpu], SMD[gpu]].map(|node| machine.state(node));
-            assert_eq!(above, ["I", "I", "I"], "nobody keeps anything");
+            assert_eq!(above, ["I", "I", "I"], "no cache keeps anything");
         }
         assert_eq!(machine.lines[HOST.0 as usize][0].data, Block::full([1, 2, 9, 9]), "(5) merged by the byte masks");
         assert_eq!(machine.lines_moved(HOST, LLC), 1, "(6) one line, the block stays");

@@ -1,13 +1,19 @@
-//! The directory of the host's memory (5.2): for each block who holds it and who owns it, and no tag, for everything is there.
+//! The HMD, the directory of the host's memory (`[umh 5.2]`): for each block it records the holders and the owner. It
+//! has no tags because every block has an entry.
 //!
-//! One record stands for a block; the bytes are in its [`store`](super::store), the node with the next number. Above are the GPUs' memories
-//! ([`smd`](super::smd)), which hold whole blocks, and the CPU's last-level cache, which holds single lines: it is given one line and probed
-//! for each.
+//! One record stands for a block; the bytes are in its [`store`](super::store), the node with the next number. Above it
+//! are the GPUs' memories ([`smd`](super::smd)), which hold whole blocks, and the CPU's last-level cache, which holds
+//! single lines: it is granted one line and probed for each line.
 //!
-//! `X`: one of them has the block to write (E or M there). `O`: `join` has changed it and given it to others itself. `W_Inval` collects
-//! the block from its holders, for one who wants to write it or because one wants to be relieved of it: others may have read what has now been merged, so all of
-//! them give it up. `W_Down` has the owner share it. `W_Take` collects it for a host without caches, which then uses the bytes here (`Flush`). Each answer of a block is worth one more than it has lines, of which those
-//! that travel by themselves are worth one each; so whatever comes last ends the collection.
+//!
+//! States. `X`: one holder may write the block (it is in E or M there). `O`: the holder in `join` has modified the
+//! block and has itself passed it on to others. `W_Inval` collects the block from all holders, because one of them
+//! wants to write it or to give it up: others may have read bytes that are merged only now, so all holders give it up.
+//! `W_Down` makes the owner share the block. `W_Take` collects the block for a host without caches, which then uses the
+//! bytes here (`Flush`).
+//!
+//! Answers are counted in parts. The answer for a whole block counts for its number of lines plus one, and a line that
+//! travels by itself counts for one, so the collection ends with whichever part arrives last.
 
 use super::{
     actions::Done,
@@ -17,8 +23,9 @@ use crate::{Block, Controller, Granted, Kind, Line, Mask, Msg, Node, Place, Shar
 use hmd::{Action, Event, State};
 
 protocol! {
- /// `Alone`: nobody else holds it; `Owner`: by the one who has it to write; `Peer`: the owner can give it away itself; `Shared`: by the one who has
- /// changed it and given it to others, who may have written on top: so what it has is collected, too.
+ /// `Alone`: there is no other holder. `Owner`: the sender has the block for writing. `Peer`: the owner can pass the
+ /// block to the requester itself. `Shared`: the sender has modified the block and passed it on to others, which may
+ /// have written to it since, so the sender's bytes are collected, too.
  hmd actions(Ask Hold HoldAlone HoldAsked HoldAskedAlone Unhold Own Disown GiveS GiveE GiveX AnswerS AnswerX Relieve AnswerBack Merge Inval InvalOthers InvalLine
   Downgrade Forward Count Return Settled Done AnswerDone)
  on(       Get                     GetPeer               GetOwner   GetX                             GetXAlone                         WriteBack           WriteBackLine           WriteBackOld)
@@ -55,15 +62,15 @@ protocol! {
 
 /// The controller of table [`hmd`].
 pub struct Hmd {
-    /// Lines of a block: 256 at most, and 64 where somebody above holds single lines.
+    /// Lines of a block: at most 256, or 64 if a cache above holds single lines.
     pub lines: u16,
-    /// Those above that hold single lines, by their numbers: the CPU's.
+    /// The numbers of the caches above that hold single lines: the CPU's.
     pub singles: Sharers,
-    /// Whether GPUs can give blocks to each other (Fig. 5, b-2).
+    /// Whether GPUs can pass blocks to each other (Fig. 5, b-2).
     pub peer: bool,
 }
 
-/// The mark of a line that somebody who holds single lines has to write; a block has 64 lines at most then.
+/// The mark of a line that a cache of single lines may write. Such a block has at most 64 lines.
 fn single(part: u8) -> Mask {
     if part < 64 { Mask::byte(part.into()) } else { Mask::NONE }
 }
@@ -77,13 +84,13 @@ impl Hmd {
         self.singles.meets(place.sharer(node))
     }
 
-    /// Who has changed the block, or may have.
+    /// The holder that has, or may have, modified the block.
     fn owner<const N: usize>(place: Place<'_>, line: &Line<N>) -> Option<Node> {
         let alone = || line.sharers.numbers().next().map(|number| place.above.member(number));
         line.join.or_else(|| if line.sharers.len() == 1 { alone() } else { None })
     }
 
-    /// Gives the block, or to a cache of lines the line, as the store says.
+    /// Makes the store send the block, or one line to a cache of single lines.
     fn give<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, to: Node, part: u8) {
         let (me, line) = (work.place.me, work.msg.line);
         let first = u16::from(part);
@@ -98,19 +105,19 @@ impl Hmd {
     }
 
     fn answer<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) -> Done {
-        let to = work.line.asked.take().ok_or("has nobody to answer")?;
+        let to = work.line.asked.take().ok_or("has no requester to answer")?;
         let part = std::mem::take(&mut work.line.part);
         self.give(work, kind, to, part);
         Ok(())
     }
 
-    /// Says something about the block to one of those above.
+    /// Sends a message about the block to one of the nodes above.
     fn tell<const N: usize>(&self, work: &mut Work<'_, N>, to: Node, kind: Kind, part: u8, of: Option<Node>) {
         let line = line_of::<N>(self.lines, work.msg.line, part);
         work.push(Msg { of, ..Msg::new(work.place.me, to, kind, line, Block::EMPTY) });
     }
 
-    /// Has some of those above give the block up.
+    /// Makes these nodes above give the block up.
     fn tell_inval<const N: usize>(&self, work: &mut Work<'_, N>, sharers: Sharers) {
         work.line.acks = 0;
         for number in sharers.numbers() {
@@ -129,7 +136,7 @@ impl Hmd {
         }
     }
 
-    /// Has the owner share the block, with a peer or through here.
+    /// Makes the owner share the block: with a peer directly, or through this node.
     fn share<const N: usize>(&self, work: &mut Work<'_, N>, peer: Option<Node>) -> Done {
         let owner = Self::owner(work.place, work.line).ok_or("knows no owner")?;
         if self.is_single(work.place, owner) {
@@ -144,12 +151,13 @@ impl Hmd {
         Ok(())
     }
 
-    /// What an answer is worth.
+    /// How many parts an answer counts for.
     fn worth<const N: usize>(&self, msg: &Msg<N>) -> u16 {
         if msg.kind == Kind::InvAck && msg.acks == 0 { self.lines + 1 } else { 1 }
     }
 
-    /// Has the store take bytes. Those of an owner that has given the block to others are older than what others have written since.
+    /// Makes the store accept bytes. If the owner has passed the block on, its bytes are older than those that others
+    /// have written since.
     fn merge<const N: usize>(&self, work: &mut Work<'_, N>) {
         if work.msg.data.mask().is_empty() {
             return;
@@ -160,7 +168,7 @@ impl Hmd {
         work.push(Msg::new(me, store_of(me), kind, work.msg.line, work.msg.data));
     }
 
-    /// Nobody owns the block any more, so nothing is newer than the owner's.
+    /// The block has no owner any more, so no bytes are newer than an owner's: removes the marks.
     fn unmark<const N: usize>(&self, work: &mut Work<'_, N>) {
         let me = work.place.me;
         for part in (0..self.lines).map(|part| part as u8) {
@@ -225,7 +233,7 @@ impl<const N: usize> Controller<N> for Hmd {
     }
 
     fn granted(&self, place: Place<'_>, line: &Line<N>) -> Option<Granted> {
-        // A peer may have got the block before its owner has told so.
+        // A peer may have received the block before the owner's message about it has arrived.
         let served = line
             .asked
             .filter(|_| Self::state(line) == State::W_Down)
@@ -237,7 +245,7 @@ impl<const N: usize> Controller<N> for Hmd {
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
         let from = || work.place.sharer(work.msg.from);
-        let asked = || work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
+        let asked = || work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows no waiting requester");
         let part = number::<N>(self.lines, work.msg.line);
         match Action::ALL[action as usize] {
             Action::Ask => {
@@ -269,7 +277,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::AnswerX => return self.answer(work, Kind::GetX),
             Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
             Action::AnswerBack => {
-                let to = work.line.asked.take().ok_or("has nobody to relieve")?;
+                let to = work.line.asked.take().ok_or("has no holder to take the line back from")?;
                 let line = line_of::<N>(self.lines, work.msg.line, std::mem::take(&mut work.line.part));
                 work.push(Msg::new(work.place.me, to, Kind::WriteBackAck, line, Block::EMPTY));
             }
@@ -293,7 +301,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::Return => work.line.dirty = work.line.dirty.without(single(part)),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::AnswerDone => {
-                let to = work.line.asked.take().ok_or("has nobody to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to tell")?;
                 work.line.part = 0;
                 let line = line_of::<N>(self.lines, work.msg.line, 0);
                 work.push(Msg::new(work.place.me, to, Kind::Done, line, Block::EMPTY));

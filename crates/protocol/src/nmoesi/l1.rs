@@ -1,8 +1,11 @@
-//! A first-level cache that writes back: a CPU's, or a GPU's where L1s write back. Table II, with what it leaves out.
+//! A first-level cache that writes back: a CPU's, or a GPU's if its L1s write back. `[umh Table II]`, with the cells
+//! that the paper leaves out.
 //!
-//! The paper's columns come first. `I_Get`, `I_GetN` and `I_GetX` wait for the line for a load, a non-coherent store or a store; `WB` has been given up
-//! and waits to be relieved of its bytes, `Gone` has been relieved and waits to be told that nobody will ask again. There is no O: what a read request takes from M goes to the cache below, which
-//! then has it, so S is left. N may have been E: then those below take it for the only one, which harms nothing.
+//! The paper's columns come first. `I_Get`, `I_GetN` and `I_GetX` wait for the line for a load, a non-coherent store or
+//! a store. A line in `WB` is being given up and waits for the probe that takes its bytes; in `Gone` the bytes have
+//! been taken, and it waits for the confirmation that no more probes will come. There is no state O: what a read
+//! request takes from M goes to the cache below, which then holds it, so S is left. A line in N may have been in E;
+//! then the level below believes it to be the only copy, which does no harm.
 
 use super::actions::{self, Done};
 use crate::{Access, Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
@@ -10,8 +13,9 @@ use mem::Scope;
 use nmoesi_l1::{Action, Event, State};
 
 protocol! {
- /// Table II. `PutSpoilt`: a probe was answered while the line was on its way, so it may be old. `LoadWide`: of a GPU, must see what others than
- /// the requester's group write, so it claims the line and lets it go again (4.2).
+ /// Table II. `PutSpoilt`: a probe was answered while the line was on its way, so the line may be stale. `LoadWide`: a
+ /// GPU's load that must see writes of others than the requester's group; it claims the line and gives it up again
+ /// (4.2).
  nmoesi_l1 actions(Hit Write Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Clean Spoil Unspoil Flushed FlushedNewer Done Take Bring Found)
  on(      Load             Store                   NStore                 Evict           Inval                     CoreFlush                 Downgrade)
  N      { [N Hit]          [I_GetX GetX AskStore]  [N Write]              [WB WriteBack]  [I FlushedNewer Drop]     x                         x                      }
@@ -53,18 +57,19 @@ protocol! {
 
 /// The controller of table [`nmoesi_l1`].
 pub struct L1 {
-    /// How many bytes a bit of the mask stands for; `None` if every store is coherent.
+    /// Number of bytes that a bit of the mask stands for; `None` if every store is coherent.
     pub grain: Option<u8>,
-    /// Its core stores at all.
+    /// Whether its core stores at all.
     pub stores: bool,
 }
 
-/// A CPU's: every store is coherent.
+/// A CPU's data cache: every store is coherent.
 pub static CPU: L1 = L1 { grain: None, stores: true };
-/// A GPU's, with a bit for every byte.
+/// A GPU's cache, with a mask bit for each byte.
 pub static GPU: L1 = L1 { grain: Some(1), stores: true };
 
-/// Whether a store can be done without coherence: a store of no byte asks for the line, and one of half a bit could not be merged.
+/// Whether a store can be performed without coherence. A store of no byte requests the line; a store of less than a
+/// mask bit's bytes could not be merged.
 pub(super) fn is_n_store(grain: Option<u8>, mask: Mask) -> bool {
     let Some(grain) = grain.map(usize::from) else { return false };
     let bits = |bit: usize| Mask::range(bit * grain, grain);

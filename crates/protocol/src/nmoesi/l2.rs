@@ -1,15 +1,19 @@
-//! A cache with a directory of the caches above it: a GPU's second-level cache, or the CPU's last-level cache (5.3).
+//! A cache with a directory of the caches above it: a GPU's second-level cache, or the CPU's last-level cache (`[umh
+//! 5.3]`).
 //!
-//! To the one below it does what [`l1`](super::l1) does. Above, it knows who may hold the line (`sharers`); in `Held` one of them has it to
-//! write. A cache that wants to write has everybody above give the line up before it asks below, so while it waits
-//! (`I_...`) nobody above holds anything and probes are answered at once.
+//! Towards the level below it behaves like [`l1`](super::l1). It records which caches above may hold the line
+//! (`sharers`); in `Held` one of them has it for writing. To write a line, the cache first makes all caches above give
+//! it up and only then asks below. So while it waits (`I_...`) no cache above holds the line, and probes are answered
+//! at once.
 //!
-//! A line that comes to read after a probe for it was answered (spoilt) is not kept. Who only reads is given it all the same, once (`AnswerOnce`); a write
-//! that waits for it asks for the line to write (`I_GetNX`), which no probe can spoil. So both get on, however often others ask.
+//! A line that was granted for reading but arrives after a probe for it was answered (spoilt) is not kept. A pending
+//! load still receives it, once (`AnswerOnce`). A pending write asks for the line for writing instead (`I_GetNX`),
+//! which no probe can spoil. So both make progress, however often others take the line.
 //!
-//! `U_...` wait for those above: `U_Grant` and `U_Share` on behalf of one of them who wants to write or to read, `U_Ask` before the one below is asked to
-//! let one write, `U_Inval` and `U_Down` for a probe from below, `U_EvictS` and `U_EvictX` to give the line up, `U_TakeS` and `U_TakeX` for one who asks to be relieved of it; with
-//! `X` where the line is here to write.
+//! The states `U_...` wait for caches above: `U_Grant` and `U_Share` on behalf of one that wants to write or to read;
+//! `U_Ask` before the level below is asked for the right to write; `U_Inval` and `U_Down` for a probe from below;
+//! `U_EvictS` and `U_EvictX` to evict the line; `U_TakeS` and `U_TakeX` for a cache that asks to have its line taken
+//! back. Those with `X` hold the line for writing.
 
 use super::{
     actions::{self, Done},
@@ -19,7 +23,8 @@ use crate::{Access, Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sh
 use nmoesi_l2::{Action, Event, State};
 
 protocol! {
- /// Table II for a cache below caches. `Alone`: nobody else above holds it; `Owner`: by the one who has it to write.
+ /// Table II for a cache below other caches. `Alone`: no other cache above holds the line. `Owner`: the sender has it
+ /// for writing.
  nmoesi_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold UnholdFrom PutS PutE PutX Ack Relieve AnswerS AnswerOnce AnswerE AnswerX AnswerAck Ask AskWrite Take Count Get GetS
   GetX TellInval TellOthers TellFrom TellDowngrade WriteBack Fill Drop Clean Spoil Unspoil Flushed FlushedNewer Done)
  on(        Get                          GetAlone               GetS                         Write)
@@ -176,13 +181,13 @@ impl L2 {
         State::ALL[line.state as usize]
     }
 
-    /// Has some of those above give the line up.
+    /// Makes these caches above give the line up.
     fn tell_inval<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers) {
         let kind = if Self::state(work.line) == State::Held { Kind::CoreFlush } else { Kind::Inval };
         actions::tell(work, sharers, kind);
     }
 
-    /// Those who hold the line, but for the one who asks.
+    /// The caches that hold the line, except the requester.
     fn others<const N: usize>(place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Sharers {
         line.sharers.without(place.sharer(msg.from))
     }
@@ -280,7 +285,7 @@ impl<const N: usize> Controller<N> for L2 {
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
         let from = work.place.sharer(work.msg.from);
-        let asked = work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
+        let asked = work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows no waiting requester");
         match Action::ALL[action as usize] {
             Action::Hold => work.line.sharers.add(from),
             Action::HoldAlone => work.line.sharers = from,
@@ -295,7 +300,7 @@ impl<const N: usize> Controller<N> for L2 {
             Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
             Action::AnswerS => return common::answer(work, Kind::PutS),
             Action::AnswerOnce => {
-                let to = work.line.asked.take().ok_or("has nobody to answer")?;
+                let to = work.line.asked.take().ok_or("has no requester to answer")?;
                 let (me, msg) = (work.place.me, *work.msg);
                 work.push(Msg { acks: wt::ONCE, ..Msg::new(me, to, Kind::PutS, msg.line, msg.data) });
             }

@@ -1,14 +1,16 @@
-//! NMOESI under a unified memory hierarchy: caches, memories of GPUs and the host's memory as levels of one hierarchy (UMH,
-//! `[umh]`, 4 and 5, Table II).
+//! NMOESI in a unified memory hierarchy (UMH): caches, memories of GPUs and the host's memory are levels of one
+//! hierarchy (`[umh 4, 5]`, Table II).
 //!
-//! A cache ([`l1`], [`wt`], [`l2`]) asks the one below it for a line to read (`Get`) or to write (`GetX`). The memory of a GPU is a cache of
-//! blocks of several lines: its directory is [`smd`], its bytes are a [`store`]. The host's memory is the same with [`hmd`]. A store that need not be
-//! coherent leaves its bytes in state N, marked in a mask, beside other copies; whoever then wants the line to write has all of them
-//! brought down and merged.
+//! A cache ([`l1`], [`wt`], [`l2`]) asks the level below for a line to read (`Get`) or to write (`GetX`). The memory of
+//! a GPU is a cache of blocks of several lines: its directory is [`smd`], its bytes are in a [`store`]. The host's
+//! memory is built in this way, too, with directory [`hmd`]. A store that need not be coherent leaves its bytes in
+//! state N, marked in a mask, while other copies exist. When a requester then wants to write the line, all those bytes
+//! are sent down and merged.
 //!
-//! **The rule that makes it sound on a network without order:** bytes come down only in answers to a probe (`Inval`, `Downgrade`), a probe is
-//! answered without waiting for anybody below, and a grant that comes after a probe was answered is not used but asked for again.
-//! What the paper leaves open or gets wrong is in `docs/protocols/nmoesi.md`.
+//! **The rule that makes it correct on an unordered network:** bytes travel down only in answers to probes (`Inval`,
+//! `Downgrade`); a probe is answered without waiting for any level below; and a grant that arrives after a probe was
+//! answered is not used, but requested again. `docs/protocols/nmoesi.md` lists what the paper leaves
+//! open or gets wrong.
 
 use crate::{
     Sharers, Table, orders as tables,
@@ -41,14 +43,14 @@ pub use whole::{
     lone_gpu, three_gpus, three_stores, two_gpus, whole_back, whole_coarse, whole_mixed, whole_stores, whole_through,
 };
 
-/// Its controllers in a machine whose first-level caches write through.
+/// The controllers for a machine whose first-level caches write through.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     let &Parameters { lines, peer_transfer: peer, grain, releases_home, .. } = parameters;
     Some(match role {
         Role::L1 => Arc::new(wt::WriteThrough { grain }),
         Role::L2 => Arc::new(l2::L2),
         Role::GpuMemory => Arc::new(smd::Smd { lines, releases_home }),
-        // GPUs alone hold anything, and they hold blocks.
+        // The nodes above are memories of GPUs, which hold blocks; none holds single lines.
         Role::HostMemory => Arc::new(hmd::Hmd { lines, singles: Sharers::NONE, peer }),
         Role::Store => Arc::new(store::Store),
         _ => return None,
@@ -63,7 +65,7 @@ pub fn seats_written_back(role: Role, parameters: &Parameters) -> Option<Seat> {
     }
 }
 
-/// The tables of their orders.
+/// The tables of orders for each role.
 pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
     match role {
         Role::L1 => Some(&tables::orders_l1::TABLE),

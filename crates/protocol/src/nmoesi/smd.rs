@@ -1,13 +1,20 @@
-//! The directory of a GPU's memory (5, Figs. 7 and 10): that memory is a cache of blocks, with one tag and one state for all lines of a block.
+//! The SMD, the directory of a GPU's memory (`[umh 5]`, Figs. 7 and 10). That memory is a cache of blocks, with one tag
+//! and one state for all lines of a block.
 //!
-//! One record stands for a block (see [`Controller::lines`]); the bytes are in its [`store`](super::store), the node with the next
-//! number. Above is one second-level cache. Of each line the record has the paper's owner bit, `dirty`: the cache above has it to
-//! write. `in_flight` marks the lines that it may hold at all; hardware without that bit would have to ask for every line.
+//! One record stands for a block (see [`Controller::lines`]); the bytes are in its [`store`](super::store), the node
+//! with the next number. Above it is one second-level cache. For each line the record holds the paper's owner bit, in
+//! `dirty`: the cache above has the line for writing. `in_flight` marks the lines that the cache above may hold at all;
+//! hardware without that bit would have to probe every line.
 //!
-//! A block is fetched, probed and given up whole. Its lines travel one by one; whoever gives a block up says at the end how many
-//! lines carried bytes (`InvAck`). `I_Get`, `I_GetS` (for one who only reads), `I_GetX`, `N_GetX` and `O_GetX` wait for a block; `U_...` and `Take_...` wait for the cache above:
-//! `U_Ask` before the home is asked to let it write, `U_Inval` to give the block up, `U_Down` and `U_Fwd` to share it through the home or with a
-//! peer (`M` once bytes have come), `Take_...` to relieve it of one line (named after what the block stays if no bytes come) (`Take_B` while the block itself is to go: the probe that ends that may not wait for this). O is M whose lines went to a peer and not to the home.
+//! A block is fetched, probed and given up as a whole. Its lines travel one by one; the holder that gives a block up
+//! finally says how many lines carried bytes (`InvAck`).
+//!
+//! `I_Get`, `I_GetS` (for a load only), `I_GetX`, `N_GetX` and `O_GetX` wait for a block. `U_...` and `Take_...` wait
+//! for the cache above: `U_Ask` before the home is asked for the right to write; `U_Inval` to give the block up;
+//! `U_Down` and `U_Fwd` to share it through the home or with a peer (`M` in the name: bytes have come). `Take_...`
+//! takes one line back from the cache above, and is named after the block's state if no bytes come; in `Take_B` the
+//! block itself is being given up, and the probe that ends that must not wait for this. State O is M whose lines went
+//! to a peer and not to the home.
 
 use super::actions::{self, Done};
 use crate::{
@@ -17,7 +24,8 @@ use mem::LineAddr;
 use smd::{Action, Event, State};
 
 protocol! {
- /// Table II for a block. `Above`: the cache above may hold lines of it that matter. `Home`: everything has to go to the host's memory.
+ /// Table II for a block. `Above`: the cache above may hold lines that matter for the event. `Home`: all bytes have to
+ /// go to the host's memory.
  smd actions(Ask GiveS GiveE GiveX AnswerS AnswerE AnswerX Get GetX WriteBack Relieve Merge Fill Count TellInval TellOthers TellLine TellDowngrade Returned
   ReturnedLine Shared Join Peer FwdAck FwdAckOwner Down Forget InvAck InvAckLines Done)
  on(       Get              GetS              GetX                     GetXAbove                      GetXBytes                WriteBack          WriteBackOld)
@@ -164,10 +172,10 @@ protocol! {
 
 /// The controller of table [`smd`].
 pub struct Smd {
-    /// Lines of a block, 256 at most.
+    /// Lines of a block, at most 256.
     pub lines: u16,
-    /// Whether what is flushed goes to the host's memory. Else a block that no other GPU holds stays here modified: whoever asks for it
-    /// gets it from here, and only what others may hold too is merged at the home.
+    /// Whether flushed bytes go to the host's memory. If not, a block that no other GPU holds stays here modified, and
+    /// a requester gets it from here; only blocks that others may hold, too, are merged at the home.
     pub releases_home: bool,
 }
 
@@ -211,8 +219,8 @@ impl Lines {
 }
 
 impl Smd {
-    /// The lines that the cache above has to write: one bit of `dirty` for each, and of `sharers`, which a memory with one cache above
-    /// has no other use for.
+    /// The lines that the cache above may write: one bit of `dirty` for each. For lines from 64 on the bits are in
+    /// `sharers`, which is unused in a memory with a single cache above.
     fn owned<const N: usize>(line: &Line<N>) -> Lines {
         let mut owned = Lines([line.dirty.0, 0, 0, 0]);
         for number in line.sharers.numbers() {
@@ -229,13 +237,13 @@ impl Smd {
         }
     }
 
-    /// Lines that a bit of `in_flight` stands for.
+    /// Number of lines that a bit of `in_flight` stands for.
     fn per_bit(&self) -> u8 {
         self.lines.div_ceil(64) as u8
     }
 
-    /// The lines that the cache above may hold. In a block of more than 64 lines a bit stands for several: one that is held has its
-    /// neighbours asked for, too.
+    /// The lines that the cache above may hold. In a block of more than 64 lines a bit stands for several lines, so a
+    /// probe for a held line includes its neighbours.
     fn held<const N: usize>(&self, line: &Line<N>) -> Lines {
         let per_bit = self.per_bit();
         if per_bit == 1 {
@@ -250,12 +258,12 @@ impl Smd {
         State::ALL[line.state as usize]
     }
 
-    /// Which line of its block an address is.
+    /// The number of a line in its block.
     fn number<const N: usize>(&self, line: LineAddr) -> u8 {
         number::<N>(self.lines, line)
     }
 
-    /// Lets the store do something with one line of the block.
+    /// Sends a command about one line of the block to the store.
     fn command<const N: usize>(
         &self,
         work: &mut Work<'_, N>,
@@ -275,7 +283,7 @@ impl Smd {
         }
     }
 
-    /// Gives a line to the cache above, and notes that it has it.
+    /// Makes the store send a line to the cache above, and records that this cache holds it.
     fn give<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, to: Node, number: u8) {
         let line = line_of::<N>(self.lines, work.msg.line, number);
         self.command(work, kind, line, Block::EMPTY, Some(to));
@@ -287,13 +295,13 @@ impl Smd {
     }
 
     fn answer<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) -> Done {
-        let to = work.line.asked.take().ok_or("has nobody to answer")?;
+        let to = work.line.asked.take().ok_or("has no requester to answer")?;
         let number = std::mem::take(&mut work.line.part);
         self.give(work, kind, to, number);
         Ok(())
     }
 
-    /// Asks the cache above for some lines of the block, and waits for its answers.
+    /// Probes the cache above for these lines of the block and counts the answers to await.
     fn tell<const N: usize>(&self, work: &mut Work<'_, N>, lines: Lines, kind: Kind) {
         for number in lines.iter() {
             let line = line_of::<N>(self.lines, work.msg.line, number);
@@ -302,7 +310,7 @@ impl Smd {
         work.line.acks = lines.len();
     }
 
-    /// Has the cache above give some lines up.
+    /// Makes the cache above give up these lines.
     fn tell_inval<const N: usize>(&self, work: &mut Work<'_, N>, lines: Lines) {
         let others = lines.without(Self::owned(work.line));
         self.tell(work, lines.without(others), Kind::CoreFlush);
@@ -310,31 +318,31 @@ impl Smd {
         work.line.acks = lines.len();
     }
 
-    /// Asks the home for the block.
+    /// Requests the block from the home.
     fn request<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) {
         work.line.acks = self.lines;
         let line = line_of::<N>(self.lines, work.msg.line, 0);
         work.push(Msg::new(work.place.me, work.place.below, kind, line, Block::EMPTY));
     }
 
-    /// Says that the home's probe is answered, and whether the lines went there.
+    /// Tells the home that its probe is answered, and how many lines were sent to it.
     fn told<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, lines: u8) {
         let line = line_of::<N>(self.lines, work.msg.line, 0);
         work.push(Msg { acks: lines, ..Msg::new(work.place.me, work.place.below, kind, line, Block::EMPTY) });
     }
 }
 
-/// A directory's store has the number after its own.
+/// The store of a directory is the node with the next number.
 pub(super) fn store_of(directory: Node) -> Node {
     Node(directory.0 + 1)
 }
 
-/// Which line of its block an address is.
+/// The number of a line in its block.
 pub(super) fn number<const N: usize>(lines: u16, line: LineAddr) -> u8 {
     (line.0 / N as u64 % u64::from(lines)) as u8
 }
 
-/// The address of a line of the same block.
+/// The address of line `other` of the block of `line`.
 pub(super) fn line_of<const N: usize>(lines: u16, line: LineAddr, other: u8) -> LineAddr {
     let line_bytes = N as u64;
     let block = line_bytes * u64::from(lines);
@@ -378,7 +386,7 @@ impl<const N: usize> Controller<N> for Smd {
             Kind::Flushed => Event::AnswerLast,
             Kind::WriteBackAck if line.is_asked() => Event::BackAsked,
             Kind::WriteBackAck => Event::Back,
-            // Who wants to be relieved of the block takes any probe for it.
+            // A block that is being given up accepts any probe for it.
             Kind::Inval | Kind::CoreFlush | Kind::Downgrade | Kind::GetFwd if relieved && held => Event::InvalAbove,
             Kind::Inval | Kind::CoreFlush | Kind::Downgrade | Kind::GetFwd if relieved => Event::Inval,
             Kind::Inval if held => Event::InvalAbove,
@@ -416,7 +424,8 @@ impl<const N: usize> Controller<N> for Smd {
             }
     }
 
-    /// A block that is here is here whole, and of one that is not here nothing is. While it is awaited that holds until the first line comes.
+    /// A block that is held is held completely, and of a block that is not held no line is. While it is requested, this
+    /// is true until the first line arrives.
     fn fits_store(&self, line: &Line<N>, store: &[Line<N>]) -> bool {
         let awaits_all = line.acks == self.lines;
         match Self::state(line) {
@@ -459,7 +468,7 @@ impl<const N: usize> Controller<N> for Smd {
             Action::AnswerX => return self.answer(work, Kind::GetX),
             Action::Get => self.request(work, Kind::Get),
             Action::GetX => {
-                // Nothing of the block is above any more.
+                // The cache above holds no line of the block any more.
                 work.line.in_flight = Mask::NONE;
                 self.request(work, Kind::GetX);
             }
@@ -481,7 +490,7 @@ impl<const N: usize> Controller<N> for Smd {
                 Self::set_owned(work.line, Lines::NONE);
             }
             Action::ReturnedLine => {
-                // Where a bit stands for several lines, others of them may still be held.
+                // Where a bit stands for several lines, the cache above may still hold others of them.
                 if self.per_bit() == 1 {
                     work.line.in_flight = work.line.in_flight.without(Mask::byte(number.into()));
                 }

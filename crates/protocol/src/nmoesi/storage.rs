@@ -1,9 +1,11 @@
-//! What UMH's directories cost in bits (5, Figs. 7 and 11), and what one dynamic synchronisation moves at most (6.2).
+//! The size of UMH's directories in bits (`[umh 5]`, Figs. 7 and 11), and the bytes that one dynamic synchronisation
+//! moves at most (6.2).
 
 use crate::catalogue::Storage;
 use mem::Bytes;
 
-/// Table III and section 5: four GPUs with four stacks of 1 GB each, two HMDs, lines of 64 bytes, blocks of 4 KB, 16 L1s a GPU.
+/// The configuration of Table III and section 5: four GPUs with four stacks of 1 GB each, two HMDs, lines of 64 bytes,
+/// blocks of 4 KB, 16 L1s per GPU.
 const LINE: u64 = 64;
 const BLOCK: u64 = 4 << 10;
 const STACK: u64 = 1 << 30;
@@ -12,33 +14,33 @@ const STACKS: u64 = 4;
 const HMDS: u64 = 2;
 const L1S: u64 = 16;
 
-/// Bits for six states.
+/// Bits that encode six states.
 const STATE: u64 = 3;
-/// The tag that the paper computes for a stack of 1 GB: 64 bits less 24 of the set, 6 of the line and 2 of the stack. It grows neither nor shrinks
-/// with blocks: what the set loses the offset gains.
+/// The tag that the paper computes for a stack of 1 GB: 64 bits, less 24 for the set, 6 for the line and 2 for the
+/// stack. It does not depend on the block size: larger blocks move bits from the set to the offset.
 const TAG: u64 = 64 - 24 - 6 - 2;
 
 /// Bits of an SMD entry for one line: tag, state, and the owner bit (Fig. 7, a).
 const LINE_ENTRY: u64 = TAG + STATE + 1;
-/// Bits of one for a block, beside an owner bit for each line (Fig. 7, b).
+/// Bits of an SMD entry for a block, without the owner bit of each line (Fig. 7, b).
 const BLOCK_ENTRY: u64 = TAG + STATE;
 
-/// Bits of a field that names one of `n`, or none.
+/// Bits of a field that names one of `n` nodes, or none.
 const fn owner(n: u64) -> u64 {
     (n + 1).next_power_of_two().ilog2() as u64
 }
 
-/// Bits of an HMD entry: a bit for each SMD it serves, and the owner (5.2).
+/// Bits of an HMD entry: a bit for each SMD that it serves, and the owner (5.2).
 const fn hmd_entry() -> u64 {
     let smds = GPUS * STACKS / HMDS;
     smds + owner(smds)
 }
 
-/// For each SMD and HMD.
+/// The storage of each SMD and HMD.
 pub fn storage() -> Vec<Storage> {
     let bits = |bits: u64| Bytes(bits.div_ceil(8));
     let (lines, blocks) = (STACK / LINE, STACK / BLOCK);
-    // What a line of the host's memory can be in: as many blocks as the stacks of one GPU that an HMD serves hold.
+    // Blocks that an HMD can have to track: as many as fit into the stacks of one GPU that it serves.
     let hmd_blocks = blocks * STACKS / HMDS;
     vec![
         Storage { what: "SMD of a 1 GB stack, an entry for each line (36 bits)", bytes: bits(lines * LINE_ENTRY) },
@@ -57,7 +59,8 @@ pub fn storage() -> Vec<Storage> {
     ]
 }
 
-/// A block from each L1 that writes back to the L2, from the L2 to its stack, and from there to the host, in every GPU.
+/// In every GPU, a block moves from each L1 that writes back to the L2, from the L2 to its stack, and from there to the
+/// host.
 fn moved(l1s: u64) -> u64 {
     GPUS * (l1s * BLOCK + BLOCK + BLOCK)
 }

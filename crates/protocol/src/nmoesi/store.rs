@@ -1,16 +1,17 @@
-//! The bytes behind a directory: a GPU's stacked DRAM behind its [`smd`](super::smd), the host's DRAM behind its [`hmd`](super::hmd).
+//! The bytes behind a directory: a GPU's stacked DRAM behind its [`smd`](super::smd), or the host's DRAM behind its
+//! [`hmd`](super::hmd).
 //!
-//! The directory says for each line what is to be done, as an SMD issues DRAM commands from what its SRAM says (5.4); the store obeys at
-//! once and in order. Beside the bytes it keeps the mask (4.1.2): in a GPU's memory it marks bytes that are newer than
-//! the host's, in the host's those that are newer than the owner's. So whatever arrives from below, or from the owner, goes where no
-//! mark is (`Fill`).
+//! The directory sends a command for each line, as an SMD issues DRAM commands according to its SRAM (`[umh 5.4]`). The
+//! store obeys at once and in order. Beside the bytes it keeps the mask (4.1.2): in a GPU's memory it marks bytes that
+//! are newer than the host's, in the host's memory bytes that are newer than the owner's. So bytes that arrive from
+//! below, or from the owner, are written only where there is no mark (`Fill`).
 
 use super::actions::{self, Done};
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
 use store::{Action, Event};
 
 protocol! {
- /// `Give...`: to whom the directory says. `Down`: to the home.
+ /// `Give...`: send the line to the node that the directory names. `Down`: send it to the home.
  store actions(PutS PutE PutX Fill Take Down Clean Drop)
  on(     GiveS        GiveE        GiveX        Fill         Write        Down               Unmark        Forget)
  Here { [Here PutS]  [Here PutE]  [Here PutX]  [Here Fill]  [Here Take]  [Here Down Clean]  [Here Clean]  [Here Drop] }
@@ -19,9 +20,9 @@ protocol! {
 /// The controller of table [`store`].
 pub struct Store;
 
-/// Gives the line to whom the directory says.
+/// Sends the line to the node that the directory names.
 fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Done {
-    let to = work.msg.of.ok_or("knows nobody to give the line to")?;
+    let to = work.msg.of.ok_or("knows no node to give the line to")?;
     work.send(to, kind, work.line.data);
     Ok(())
 }

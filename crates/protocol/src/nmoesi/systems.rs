@@ -1,7 +1,7 @@
 //! The small systems on which NMOESI is checked.
 //!
-//! Every level asks the one below in the same words, so a level may be left out: a first-level cache stands right over a GPU's memory, or over the
-//! host's. What a level does is then seen with few others beside it.
+//! Every level sends the same requests to the level below, so a level may be left out: a first-level cache can stand
+//! right above a GPU's memory, or above the host's. This keeps the systems small while each level is checked.
 
 use super::{
     hmd::Hmd,
@@ -19,14 +19,14 @@ use crate::{
 };
 use mem::Scope;
 
-/// Where no GPU has a memory of its own: everybody holds lines.
+/// The directory of a machine whose GPUs have no memory: all nodes above hold single lines.
 static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers::ALL, peer: false };
 
 static SMD_1: Smd = Smd { lines: 1, releases_home: true };
 static SMD_2: Smd = Smd { lines: 2, releases_home: true };
-/// A flush leaves in a GPU's memory what no other holds.
+/// A GPU's memory that keeps flushed blocks if no other GPU holds them.
 static KEEPS: Smd = Smd { lines: 1, releases_home: false };
-/// The host's memory for so many GPUs with blocks of one line or of two.
+/// The host's memory for one to three GPUs, with blocks of one line or of two.
 static ONE_1: Hmd = hmd(1, 1, true);
 static ONE: Hmd = hmd(1, 2, true);
 static PEER_1: Hmd = hmd(2, 1, true);
@@ -34,15 +34,15 @@ static PEER: Hmd = hmd(2, 2, true);
 static HOME: Hmd = hmd(2, 2, false);
 static PEERS_3: Hmd = hmd(3, 1, true);
 
-/// Each GPU is an SMD and its store; the CPU comes after them.
+/// The host's memory for `gpus` GPUs. Each GPU is two nodes, an SMD and its store; the CPU comes after them.
 const fn hmd(gpus: u16, lines: u16, peer: bool) -> Hmd {
     Hmd { lines, singles: Sharers::one(2 * gpus), peer }
 }
 
-/// A cache whose core stores nothing.
+/// A cache whose core never stores.
 static READER: L1 = L1 { grain: None, stores: false };
 
-/// Puts members together; each gets the next number.
+/// Assembles the members of a system; each member gets the next number.
 pub(super) struct Builder {
     lines: usize,
     coherent: bool,
@@ -56,7 +56,7 @@ impl Builder {
         Self { lines, coherent, members: Vec::new(), tables: Vec::new(), cores: 0 }
     }
 
-    /// Adds a member that asks `below` and has the members from number `above` on above it.
+    /// Adds a member whose level below is `below`. Its row of nodes above starts at number `above`.
     pub fn add(
         &mut self,
         name: String,
@@ -88,7 +88,7 @@ impl Builder {
         node(self.members.len() - 1)
     }
 
-    /// Adds a first-level cache with a core of its own.
+    /// Adds a first-level cache with its own core.
     pub fn add_l1(&mut self, name: String, controller: &'static dyn Controller<BYTES>, below: usize) -> Node {
         let l1 = self.add(name, controller, below, 0);
         self.members[l1.0 as usize].core = Some(self.cores);
@@ -96,7 +96,7 @@ impl Builder {
         l1
     }
 
-    /// Adds a directory of the members from number `above` on, and its store with the host's bytes.
+    /// Adds a directory whose nodes above start at number `above`, and its store with the host's bytes.
     pub fn add_home(&mut self, hmd: &'static Hmd, above: usize) {
         let number = self.members.len();
         self.add("hmd".to_owned(), hmd, number, above);
@@ -134,7 +134,7 @@ pub(super) fn tell(kind: Kind, members: &[Node]) -> Stage {
     Stage::Tell { kind, members: members.to_vec() }
 }
 
-/// First-level caches right over the host's memory: Table II alone.
+/// First-level caches right above the host's memory: Table II alone.
 fn flat(caches: &[&'static L1], lines: usize, coherent: bool) -> System {
     let mut builder = Builder::new(lines, coherent);
     let l1s: Vec<Node> = caches
@@ -165,7 +165,7 @@ pub fn n_stores(caches: usize, lines: usize) -> System {
     flat(&vec![&GPU; caches], lines, false)
 }
 
-/// One of those, and one whose stores are coherent.
+/// One cache whose stores need not be coherent, and one whose stores are coherent.
 pub fn mixed(_: usize, lines: usize) -> System {
     let mut system = flat(&[&GPU, &CPU], lines, false);
     system.stages[0] = Stage::Free { cores: vec![0, 1] };
@@ -174,7 +174,7 @@ pub fn mixed(_: usize, lines: usize) -> System {
     system
 }
 
-/// A second-level cache with first-level caches, over the host's memory.
+/// A second-level cache below first-level caches and above the host's memory.
 fn one_l2(l1: &'static dyn Controller<BYTES>, caches: usize, lines: usize, coherent: bool) -> System {
     let mut builder = Builder::new(lines, coherent);
     let l1s: Vec<Node> = (0..caches).map(|cache| builder.add_l1(format!("l1.{cache}"), l1, caches)).collect();
@@ -187,17 +187,17 @@ fn one_l2(l1: &'static dyn Controller<BYTES>, caches: usize, lines: usize, coher
     builder.system(stages, l1s.iter().map(|&l1| vec![l1]).collect())
 }
 
-/// Caches that write back, at least three, with coherent stores.
+/// At least three caches that write back, with coherent stores.
 pub fn l2_stores(caches: usize, lines: usize) -> System {
     one_l2(&CPU, caches.max(3), lines, true)
 }
 
-/// Two caches that write back, whose stores need not be coherent.
+/// Two caches that write back, with stores that need not be coherent.
 pub fn l2_n_stores(_: usize, lines: usize) -> System {
     one_l2(&GPU, 2, lines, false)
 }
 
-/// Two of them that claim lines as well.
+/// Two such caches, which also claim lines.
 pub fn l2_claims(_: usize, lines: usize) -> System {
     let mut system = one_l2(&GPU, 2, lines, false);
     system.stages[0] = Stage::Free { cores: vec![0, 1] };
@@ -211,7 +211,7 @@ pub fn l2_through(_: usize, lines: usize) -> System {
     system
 }
 
-/// First-level caches over a second-level cache, beside a cache right over the host's memory.
+/// First-level caches above a second-level cache, beside another cache right above the host's memory.
 fn beside(l1s: &[&'static dyn Controller<BYTES>], other: &'static L1, coherent: bool) -> System {
     let mut builder = Builder::new(1, coherent);
     let l2 = l1s.len();
@@ -229,42 +229,44 @@ fn beside(l1s: &[&'static dyn Controller<BYTES>], other: &'static L1, coherent: 
     builder.system(stages, equals)
 }
 
-/// Two first-level caches over a second-level cache, beside another cache, with coherent stores.
+/// Two first-level caches above a second-level cache, beside another cache, with coherent stores.
 pub fn beside_stores(_: usize, _: usize) -> System {
     beside(&[&CPU, &CPU], &CPU, true)
 }
 
-/// The same with one first-level cache that writes back and stores that need not be coherent.
+/// One first-level cache that writes back above a second-level cache, beside another cache, with stores that need not
+/// be coherent.
 pub fn beside_n_stores(_: usize, _: usize) -> System {
     beside(&[&GPU], &CPU, false)
 }
 
-/// The same with one that writes through.
+/// Variant of [`beside_n_stores`] with a first-level cache that writes through.
 pub fn beside_through(_: usize, _: usize) -> System {
     beside(&[&wt::GPU], &CPU, false)
 }
 
-/// One of each kind over a second-level cache.
+/// Two first-level caches above a second-level cache, one that writes through and one that writes back, beside another
+/// cache.
 pub fn beside_mixed(_: usize, _: usize) -> System {
     beside(&[&wt::GPU, &GPU], &CPU, false)
 }
 
-/// GPUs with a memory of their own under a cache each, over the host's memory.
+/// GPUs that each have a cache and a memory of their own, above the host's memory.
 struct Blocks<const GPUS: usize> {
-    /// The cache of each GPU.
+    /// The first-level cache of each GPU.
     l1s: [&'static L1; GPUS],
     hmd: &'static Hmd,
-    /// The lines that each GPU works on; the others of the block come along.
+    /// The lines that each GPU accesses; the others of the block come along.
     works_on: [&'static [usize]; GPUS],
     coherent: bool,
-    /// A cache of single lines stands beside the GPUs: a CPU's.
+    /// The CPU's cache of single lines, which stands beside the GPUs.
     cpu: Option<&'static L1>,
-    /// Whether a flush leaves in the memory of a GPU what no other holds.
+    /// Whether flushed blocks stay in a GPU's memory if no other GPU holds them.
     keeps: bool,
 }
 
 impl<const GPUS: usize> Blocks<GPUS> {
-    /// With these stages of work; where not all stores are coherent, a final flush follows.
+    /// Builds the system with these stages of work. If not all stores are coherent, a final flush follows.
     fn system(self, mut stages: Vec<Stage>) -> System {
         let lines = usize::from(self.hmd.lines);
         let mut builder = Builder::new(lines, self.coherent);
@@ -310,19 +312,20 @@ pub fn block(_: usize, _: usize) -> System {
     Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
-/// Two GPUs with coherent stores to a line each of the same block.
+/// Two GPUs with coherent stores, each to its own line of one block.
 pub fn block_apart(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[1]];
     Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
-/// The same where blocks go through the host's memory.
+/// Variant of [`block_apart`] in which blocks go through the host's memory.
 pub fn block_home(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[1]];
     Blocks { l1s: [&CPU; 2], hmd: &HOME, works_on, coherent: true, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
-/// A GPU with coherent stores to both lines of a block, and a CPU, which holds single lines, to one.
+/// A GPU with coherent stores to both lines of a block, and a CPU, which holds single lines, with coherent stores to
+/// one of them.
 pub fn block_cpu(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0, 1]];
     let mut system = Blocks { l1s: [&CPU], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU), keeps: false }
@@ -332,13 +335,14 @@ pub fn block_cpu(_: usize, _: usize) -> System {
     system
 }
 
-/// A CPU with coherent stores to both lines of a block, and a GPU that loads one.
+/// A CPU with coherent stores to both lines of a block, and a GPU that loads one of them.
 pub fn cpu_lines(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
     Blocks { l1s: [&READER], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU), keeps: false }.system(vec![work(2)])
 }
 
-/// A GPU with coherent stores and two that only load, on one line: one shares what another owns while a third asks.
+/// A GPU with coherent stores and two GPUs that only load, on one line: one GPU shares what another owns while a third
+/// asks for it.
 pub fn peers(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 3] = [&[0], &[0], &[0]];
     let l1s = [&CPU, &READER, &READER];
@@ -355,21 +359,23 @@ pub fn peers_cpu(_: usize, _: usize) -> System {
         .system(vec![work(3)])
 }
 
-/// A GPU whose stores need not be coherent and a CPU that loads, with a final flush.
+/// A GPU with stores that need not be coherent and a CPU that loads, with a final flush.
 pub fn final_flush(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
     Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&READER), keeps: false }
         .system(vec![Stage::Free { cores: vec![0, 1] }])
 }
 
-/// A GPU whose stores need not be coherent and one that loads, which flush before they read what the other wrote; blocks that one GPU alone holds stay there.
+/// A GPU with stores that need not be coherent and a GPU that loads. They flush before they read what the other wrote;
+/// blocks that only one GPU holds stay in its memory.
 pub fn kept(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
     Blocks { l1s: [&GPU, &READER], hmd: &PEER_1, works_on, coherent: false, cpu: None, keeps: true }
         .system(vec![work(2)])
 }
 
-/// A GPU stores and flushes, which leaves the block there; another stores on top of it, and the first claims what both have left.
+/// A GPU stores and flushes, which leaves the block in its memory. Another GPU stores to it as well, and the first
+/// claims the bytes that both have written.
 pub fn kept_claims(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
     let work = |core| Stage::Work { cores: vec![core] };
@@ -378,20 +384,20 @@ pub fn kept_claims(_: usize, _: usize) -> System {
     Blocks { l1s: [&GPU; 2], hmd: &PEER_1, works_on, coherent: false, cpu: None, keeps: true }.system(stages.collect())
 }
 
-/// Two GPUs on a line each of the same block, whose stores need not be coherent.
+/// Two GPUs with stores that need not be coherent, each to its own line of one block.
 pub fn final_flush_apart(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[1]];
     Blocks { l1s: [&GPU; 2], hmd: &PEER, works_on, coherent: false, cpu: None, keeps: false }.system(vec![work(2)])
 }
 
-/// A GPU stores without coherence, and a CPU claims what it has left: nobody flushes before it reads.
+/// A GPU stores without coherence, and a CPU claims the bytes; no flush comes before the read.
 pub fn claim(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
     Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&CPU), keeps: false }
         .system(vec![work(1), Stage::Claim { cores: vec![1] }])
 }
 
-/// A host without caches takes blocks back at any time, from `hmd`.
+/// A host without caches that takes blocks back from `hmd` at any time.
 fn taken(mut system: System) -> System {
     let hmd = system.members.iter().position(|member| member.name == "hmd").expect("every system has one");
     system.whims.push((node(hmd), Kind::Flush));
@@ -407,13 +413,14 @@ pub fn taken_stores(_: usize, _: usize) -> System {
     )
 }
 
-/// A GPU whose stores need not be coherent, while a host takes its blocks of two lines back.
+/// A GPU with stores that need not be coherent, while a host takes its blocks of two lines back.
 pub fn taken_n_stores(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
     taken(Blocks { l1s: [&GPU], hmd: &ONE, works_on, coherent: false, cpu: None, keeps: false }.system(vec![work(1)]))
 }
 
-/// Two caches that write through, over a second-level cache: what both have stored there, one claims, with nothing forgotten.
+/// Two caches that write through, above a second-level cache: one claims the bytes that both have stored there, and
+/// nothing is invalidated before.
 pub fn claim_through(_: usize, lines: usize) -> System {
     let mut system = one_l2(&wt::GPU, 2, lines, false);
     let stored = [work(2), tell(Kind::Flush, &[node(0), node(1)]), Stage::Claim { cores: vec![1] }];
@@ -422,7 +429,7 @@ pub fn claim_through(_: usize, lines: usize) -> System {
     system
 }
 
-/// Two caches that write back, right over the host's memory: both store without coherence, and one claims what they have left.
+/// Two caches that write back, right above the host's memory: both store without coherence, and one claims the bytes.
 pub fn claim_back(_: usize, lines: usize) -> System {
     let mut system = n_stores(2, lines);
     system.stages.insert(1, Stage::Claim { cores: vec![1] });
@@ -430,8 +437,8 @@ pub fn claim_back(_: usize, lines: usize) -> System {
     system
 }
 
-/// A GPU with a cache that writes through, a second-level cache and a memory of its own: it releases to the system, and has all levels forget what they
-/// hold before it goes on.
+/// A GPU with a cache that writes through, a second-level cache and its own memory. It releases to the system, and all
+/// levels invalidate their lines before it continues.
 pub fn ordered(_: usize, _: usize) -> System {
     let mut builder = Builder::new(1, false);
     builder.add_l1("l1".to_owned(), &wt::GPU, 1);
@@ -449,7 +456,7 @@ pub fn ordered(_: usize, _: usize) -> System {
     })
 }
 
-/// A GPU stores coherently, another then without, and a CPU claims what they have left.
+/// A GPU stores coherently, another GPU then without coherence, and a CPU claims the bytes.
 pub fn claim_owned(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
     let work = |core| Stage::Work { cores: vec![core] };

@@ -1,4 +1,5 @@
-//! Whole hierarchies: every level, blocks of three lines, several GPUs and a CPU. Too large to be searched, so they are walked at random.
+//! Whole hierarchies: every level, blocks of three lines, several GPUs and a CPU. They are too large for a search, so
+//! they are explored by random walks.
 
 use super::{
     hmd::Hmd,
@@ -24,17 +25,18 @@ static TWO: Hmd = hmd(2, true);
 static TWO_BY_HOME: Hmd = hmd(2, false);
 static THREE: Hmd = hmd(3, true);
 
-/// The host's memory under so many GPUs and a CPU, which holds single lines.
+/// The host's memory below `gpus` GPUs and a CPU, which holds single lines.
 const fn hmd(gpus: u16, peer: bool) -> Hmd {
     Hmd { lines: LINES, singles: Sharers::one(2 * gpus), peer }
 }
 
-/// A bit of the mask stands for the whole line, so that every store of a byte is coherent.
+/// A mask bit stands for the whole line, so every store of a byte is coherent.
 static COARSE: WriteThrough = WriteThrough { grain: BYTES as u8 };
-/// The same where caches write back.
+/// Variant of [`COARSE`] that writes back.
 static COARSE_BACK: L1 = L1 { grain: Some(BYTES as u8), stores: true };
 
-/// GPUs with such first-level caches each, over a second-level cache if there are several, over a memory of their own; and a CPU.
+/// GPUs that each have these first-level caches above a memory of their own, with a second-level cache between if there
+/// are several; and a CPU.
 fn whole(gpus: usize, l1s_of: &[Cache], hmd: &'static Hmd, coherent: bool) -> System {
     let mut builder = Builder::new(LINES.into(), coherent);
     let l1s = gpus * l1s_of.len();
@@ -72,27 +74,28 @@ pub fn whole_stores(_: usize, _: usize) -> System {
     whole(2, &[&CPU, &CPU], &TWO, true)
 }
 
-/// Two GPUs with two caches each that write through.
+/// Two GPUs, each with two caches that write through.
 pub fn whole_through(_: usize, _: usize) -> System {
     whole(2, &[&wt::GPU, &wt::GPU], &TWO, false)
 }
 
-/// The same where a bit of the mask stands for more than is stored.
+/// Two GPUs, each with a cache that writes through and one that writes back; a mask bit stands for more bytes than a
+/// store writes.
 pub fn whole_coarse(_: usize, _: usize) -> System {
     whole(2, &[&COARSE, &COARSE_BACK], &TWO_BY_HOME, false)
 }
 
-/// Two GPUs with two caches each that write back.
+/// Two GPUs, each with two caches that write back.
 pub fn whole_back(_: usize, _: usize) -> System {
     whole(2, &[&l1::GPU, &l1::GPU], &TWO_BY_HOME, false)
 }
 
-/// Two GPUs with caches of every kind.
+/// Two GPUs, each with one cache of every kind.
 pub fn whole_mixed(_: usize, _: usize) -> System {
     whole(2, &[&wt::GPU, &l1::GPU, &CPU], &TWO, false)
 }
 
-/// A GPU with one cache.
+/// One GPU with one cache.
 pub fn lone_gpu(_: usize, _: usize) -> System {
     whole(1, &[&l1::GPU], &ONE, false)
 }
@@ -102,7 +105,7 @@ pub fn two_gpus(_: usize, _: usize) -> System {
     whole(2, &[&l1::GPU], &TWO, false)
 }
 
-/// Three GPUs with one cache each and coherent stores.
+/// Three GPUs with one cache each, and coherent stores.
 pub fn three_stores(_: usize, _: usize) -> System {
     whole(3, &[&CPU], &THREE, true)
 }

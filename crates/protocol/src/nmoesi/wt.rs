@@ -1,11 +1,13 @@
-//! A GPU's first-level cache that writes through: the paper's default (6.2), and what leaves nothing to merge above the L2.
+//! A GPU's first-level cache that writes through: the default of `[umh 6.2]`. It leaves no bytes to be merged above the
+//! L2.
 //!
-//! A non-coherent store goes to the L2 at once and is merged there; a copy that lies here is changed too. `IW` and `SW` wait for
-//! acknowledgements, as in [`vi_l1`](crate::vi_l1). A coherent store asks for the line to write, is performed when it comes, and gives it back (`WB`). A store of no
-//! byte leaves the line here to write (`X`) until it is written, or asked for: so an atomic access, or a load that must see everything, claims it.
+//! A non-coherent store goes to the L2 at once and is merged there; a copy that is held here is updated, too. `IW` and
+//! `SW` wait for acknowledgements, as in [`vi_l1`](crate::vi_l1). A coherent store requests the line for writing, is
+//! performed when the line arrives, and gives it back (`WB`). A store of no byte keeps the line here for writing (`X`)
+//! until it is written or probed: this is how an atomic access, or a load that must see all writes, claims a line.
 //!
-//! A line that a probe has overtaken answers the load that waits and is not kept: it is as new as when the load was asked for, and a writer that takes
-//! the line away again and again keeps no reader from it.
+//! A line that a probe has overtaken answers the pending load and is not kept. It is as new as when the load requested
+//! it, and a writer that takes the line away again and again cannot starve a reader.
 
 use super::{
     actions::{self, Done},
@@ -16,8 +18,9 @@ use mem::Scope;
 use nmoesi_wt::{Action, Event, State};
 
 protocol! {
- /// Table II where nothing stays modified. `Over`: a byte of it is in flight. `Claim`: a store of no byte. `LoadWide`: must see what others than the
- /// requester's group write, so it claims the line and lets it go again (4.2).
+ /// Table II without states of modified lines. `Over`: a byte of the store is in flight. `Claim`: a store of no byte.
+ /// `LoadWide`: the load must see writes of others than the requester's group, so it claims the line and gives it up
+ /// again (4.2).
  nmoesi_wt actions(Hit Write Merge Through Landed Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Spoil Unspoil Flushed FlushedNewer Done Take Bring Found)
  on(      Load             Claim                   Store                   NStore                NStoreOver  Evict           AckMore      AckLast)
  S      { [S Hit]          [I_GetX GetX AskStore]  [I_GetX GetX AskStore]  [SW Merge Through]    x           [I Drop]        x            x          }
@@ -61,16 +64,16 @@ protocol! {
  Gone   { z                          z                  }
 }
 
-/// Marks a line that is given to be read once and not to be kept: a probe for it came before it did.
+/// Marks a line that may be read once and is not kept, because a probe for it came before the line did.
 pub(super) const ONCE: u8 = 1;
 
 /// The controller of table [`nmoesi_wt`].
 pub struct WriteThrough {
-    /// How many bytes a bit of the mask stands for.
+    /// Number of bytes that a bit of the mask stands for.
     pub grain: u8,
 }
 
-/// With a bit for every byte.
+/// With a mask bit for each byte.
 pub static GPU: WriteThrough = WriteThrough { grain: 1 };
 
 impl<const N: usize> Controller<N> for WriteThrough {

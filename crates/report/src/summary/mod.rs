@@ -88,7 +88,8 @@ pub struct Summary {
     /// What the driver did with pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
-    /// How long the machine was simulated: the program, and the host's time before and after it. Elements leak all the while.
+    /// Simulated time of the machine: the program's, and the host's before and after it. Elements leak during all of
+    /// it.
     pub simulated_fs: u64,
     /// Energy of each kind of element in that time, if the machine has `[energy]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -27,6 +27,7 @@ fn cores_kernels_caches_and_the_network_are_in_a_report_on_a_collaborative_progr
     let memory = summary.memory.as_ref().expect("there is memory");
     let bandwidth = memory.bytes as f64 / (run.end.0 as f64 * 1e-15);
     assert!((memory.bandwidth / bandwidth - 1.0).abs() < 0.01, "{} is not {bandwidth}", memory.bandwidth);
+    assert!(!summary.wires.is_empty());
     assert!(summary.wires.iter().all(|wires| wires.held_up <= 1.0), "{:?}", summary.wires);
     let text = summary.to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

@@ -4,7 +4,7 @@ use crate::{
     collaboration,
     sums::{Sums, machine, options},
 };
-use ::machine::Machine;
+use ::machine::{Machine, shipped};
 use std::collections::BTreeSet;
 
 const DOCUMENT: &str = include_str!("../../../../docs/statistics.md");
@@ -70,7 +70,10 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     let gpus = gpus.map(|machine| Sums { count: 256, launches: 1 }.run(&machine, &options(1)));
     let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"])];
     let cpus = cpus.map(|(name, changes)| collaboration::edges(&collaboration::machine(name, changes)).0);
-    for run in gpus.chain(cpus).chain([collaboration::edges(&faulting()).0]) {
+    let several: Vec<Machine> = several_gpus().collect();
+    assert!(several.len() > 20, "{} machines can have two GPUs", several.len());
+    let several = several.iter().map(|machine| collaboration::edges(machine).0);
+    for run in gpus.chain(cpus).chain([collaboration::edges(&faulting()).0]).chain(several) {
         for (path, value) in run.total().0 {
             let value = serde_json::to_value(&value).expect("statistics can be written");
             let kind = value.as_object().and_then(|value| value.keys().next().cloned()).expect("a value has a kind");
@@ -85,8 +88,26 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     assert!(unexplained.is_empty(), "docs/statistics.md says nothing about {unexplained:?}");
     for (pattern, kind) in &patterns {
         let found = measured.iter().any(|(path, of)| of == kind && covers(pattern, path));
-        assert!(found, "docs/statistics.md explains {pattern} ({kind}), which nobody measures");
+        assert!(found, "docs/statistics.md explains {pattern} ({kind}), which no element measures");
     }
+}
+
+/// The shipped machines of several GPUs, each with two small ones. Machines with virtual caches have one GPU and are
+/// left out.
+fn several_gpus() -> impl Iterator<Item = Machine> {
+    let families = ["multi-", "halcone-", "umh-", "vc-"];
+    let names = shipped().filter(move |name| families.iter().any(|family| name.starts_with(family)));
+    names.filter_map(|name| {
+        let small = ["gpus=2", "gpu.arrays=1", "gpu.units_per_array=2", "gpu.l2.banks=2"].map(str::to_owned);
+        // A list of changes for machines with and without these keys.
+        match Machine::examine(name, &small) {
+            Ok((machine, _)) => Some(machine),
+            Err(error) => {
+                assert!(error.to_string().contains("one GPU"), "{name}: {error}");
+                None
+            }
+        }
+    })
 }
 
 /// Two GPUs with memories of their own, between which pages migrate.

@@ -163,7 +163,7 @@ fn runs<F: Future<Output = ()> + 'static>(entries: usize, script: impl FnOnce(Ca
     finish(Tables::new(), move |world| build(world, (entries, false, false), script)).0
 }
 
-/// The same below a first-level cache that alone is virtual.
+/// Variant of [`runs`] below a first-level cache, where first-level caches alone are virtual.
 fn runs_below_first_level<F: Future<Output = ()> + 'static>(
     entries: usize,
     script: impl FnOnce(Cache) -> F + Send + 'static,
@@ -246,7 +246,7 @@ fn a_line_of_a_page_that_may_only_be_read_is_claimed_when_the_driver_allows_it()
 }
 
 #[test]
-fn a_page_that_is_shot_down_leaves_all_caches_before_it_is_read_anew() {
+fn a_page_that_is_shot_down_leaves_all_caches_before_it_is_read_again() {
     runs(8, |cache| async move {
         let line = tag(SPACE, 5, 1);
         cache.claim(line).await;
@@ -272,7 +272,7 @@ fn a_page_that_is_shot_down_leaves_all_caches_before_it_is_read_anew() {
 }
 
 #[test]
-fn a_shootdown_of_a_page_that_no_cache_holds_concerns_nobody() {
+fn a_shootdown_of_a_page_that_no_cache_holds_probes_no_cache() {
     let run = runs(8, |cache| async move {
         cache.read(tag(SPACE, 5, 1)).await;
         cache.shoot(7);

@@ -38,7 +38,7 @@ fn sixteen(lookups: Option<usize>) -> (Run, Vec<u64>) {
 }
 
 #[test]
-fn so_many_lookups_a_cycle_are_the_limit() {
+fn the_iommu_makes_no_more_look_ups_in_a_cycle_than_its_spec_says() {
     let (run, one) = sixteen(Some(1));
     assert_eq!(one, (14..30).collect::<Vec<_>>(), "one each cycle, after the way there and back");
     assert_eq!(run.total().count("iommu.tlb.hits"), 16);

@@ -83,7 +83,7 @@ fn no_more_requests_wait_than_there_is_room_for() {
 }
 
 #[test]
-fn a_port_looks_up_so_many_in_a_cycle() {
+fn a_port_makes_at_most_as_many_look_ups_in_a_cycle_as_its_spec_says() {
     let sends = |from: u64| (0..4).map(move |id| load(from, from + id, 5));
     let spec = MmuSpec { lookups: 1, ..MMU };
     let all: Sends = [load(0, 1, 5)].into_iter().chain(sends(200)).collect();
@@ -115,6 +115,7 @@ fn a_request_is_told_its_physical_address() {
     let sends = vec![(0, Lane::Request, blank(1)), (200, Lane::Request, blank(2))];
     let (_, log) = finish(Tables::of([5]), |world| world.mmu(MMU, world.walkers(WALKERS, None), sends));
     let as_placed = |got: &Request, tlb_missed| *got == Request { tlb_missed, ..request(got.id.0, Access::Load, 5) };
+    assert_eq!(log.len(), 2);
     assert!(log.iter().zip([true, false]).all(|((_, got), missed)| as_placed(got, missed)), "{log:?}");
 }
 

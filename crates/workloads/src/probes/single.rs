@@ -118,7 +118,7 @@ fn stores(machine: &Machine, to_one_line: bool) -> Result<f64, GpuError> {
 fn one_bank(machine: &Machine) -> Result<f64, GpuError> {
     let mut gpu = gpu(machine)?;
     let waves = 8 * machine.compute_units();
-    // A line of each stretch that the bank has, of as much as half of it holds.
+    // One line of each interleaved piece of the bank, up to half of the lines that it holds.
     let step = machine.banks.interleave.bytes() * machine.banks.count as u64;
     let lines = (machine.l2.shape.size().0 / 2 / LINE as u64).min(8 * waves as u64);
     let data = gpu.alloc(Bytes(step * lines))?;
@@ -141,7 +141,8 @@ fn dispatch(machine: &Machine) -> Result<f64, GpuError> {
     Ok((times[2] - times[1]) / 2.0 / groups as f64)
 }
 
-/// How much longer a load takes of a page that nobody has asked for than of one that the TLB knows, both from memory.
+/// The additional latency of a load from a page that no TLB has, compared with a page that the TLB has; both loads go
+/// to memory.
 fn walks(machine: &Machine) -> Result<f64, GpuError> {
     const PAGES: usize = 32;
     let mut gpu: Timed = gpu(machine)?;
@@ -162,8 +163,9 @@ fn walks(machine: &Machine) -> Result<f64, GpuError> {
         gpu.launch("chase", NdRange::line(1, 1), &args)?;
         times.push(took(&gpu, machine));
     }
-    // The second launch goes through pages without a translation; the third through the same lines, now in the L2, and then
-    // through as many in memory, of pages with a translation. The lines again in the L2 are taken as a fourth launch.
+    // The second launch goes through pages without a translation; the third through the same lines, now in the L2, and
+    // then through as many in memory, of pages with a translation. The lines again in the L2 are taken as a fourth
+    // launch.
     let args = [Arg::Buffer(table), Arg::Buffer(out), Arg::U32(PAGES as u32)];
     gpu.launch("chase", NdRange::line(1, 1), &args)?;
     let held = took(&gpu, machine) - times[0];

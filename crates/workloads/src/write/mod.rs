@@ -1,4 +1,4 @@
-//! Only stores: as many as a memory system can take.
+//! Stores only, at the highest rate that the memory system accepts.
 
 use crate::{
     check::{Checked, equal},

@@ -49,7 +49,7 @@ fn a_call_comes_back() {
 }
 
 #[test]
-fn changed_code_is_decoded_anew() {
+fn changed_code_is_decoded_again() {
     let mut m = machine(&COUNT);
     m.run();
     m.put(CODE + 3, &[0x14]); // cmp rax, 20

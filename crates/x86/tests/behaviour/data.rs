@@ -2,7 +2,7 @@ use crate::machine::{DATA, END, machine};
 use x86::Reg;
 
 #[test]
-fn carries_and_overflows_are_told_apart() {
+fn carries_and_overflows_are_distinguished() {
     let mut m = machine(&[
         0xb8, 0xff, 0xff, 0xff, 0xff, // mov eax, -1
         0x83, 0xc0, 0x01, // add eax, 1

@@ -96,7 +96,7 @@ const SUM: [u8; 21] = [
 ];
 
 #[test]
-fn a_traced_run_tells_accesses_and_branches_and_ends_as_any_run() {
+fn a_traced_run_records_accesses_and_branches_and_ends_as_any_run() {
     let mut m = machine(&SUM);
     let words: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|word| word.to_le_bytes()).collect();
     m.put(DATA, &words);

@@ -118,7 +118,7 @@ fn ignored(steps: &[Step]) -> Vec<Range<usize>> {
 }
 
 #[test]
-fn a_difference_in_any_part_of_the_state_is_told() {
+fn a_difference_in_any_part_of_the_state_is_reported() {
     let mut random = crate::random::Random::new(0, 0);
     let mut state = State::random(&mut random);
     state.fx[4] = 0xff;

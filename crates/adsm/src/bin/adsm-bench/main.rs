@@ -54,7 +54,7 @@ struct Options {
     /// Results as JSON.
     #[arg(long)]
     json: bool,
-    /// Stops after about so many seconds, with what there is.
+    /// Stops after about this many seconds and reports the results so far.
     #[arg(long)]
     seconds: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! `cohesim repro knightsim-engine` and `knightsim-parallel`: the measurements of [`bench engine`](super) beside what the
-//! paper reports of its engine (`[giles 2.6.3]`, `[giles 2.6.4]`).
+//! `cohesim repro knightsim-engine` and `knightsim-parallel`: the measurements of [`bench engine`](super) beside what
+//! the paper reports of its engine (`[giles 2.6.3]`, `[giles 2.6.4]`).
 //!
 //! These are figures of the computer at hand, so nothing of them is kept.
 

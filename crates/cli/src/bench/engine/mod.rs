@@ -40,7 +40,7 @@ pub struct EngineBench {
     /// How many rounds the medians are taken over
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(5..))]
     rounds: u32,
-    /// The most threads to measure [default: as many as there are cores]
+    /// Maximum number of threads to measure [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
 }

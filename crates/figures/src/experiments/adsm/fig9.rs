@@ -35,7 +35,7 @@ fn figure(options: Options) -> Plan {
     let size = options.size;
     let jobs = volumes(size).iter().flat_map(|volume| ways(*volume).map(|(_, way)| stencil(*volume, way))).collect();
     let notes = [
-        "eight steps; then the host reads the volume once, where the paper's writes it to disk every so many steps",
+        "eight steps; then the host reads the volume once, where the paper's program writes it to disk every few steps",
         "the paper states no values: rolling-update gains on lazy-update as the volume grows, and blocks of 256 KB and 1 MB beat 32 MB, by \
          less as it grows",
     ];

@@ -1,4 +1,5 @@
-//! Fig. 9: the size of blocks, on four GPUs over NVLink; and what it costs to deal addresses over the banks of an L2 by pages (`[umh 5, 5.3]`).
+//! Fig. 9: the effect of the block size, on four GPUs over NVLink; and the cost of interleaving addresses over the
+//! banks of an L2 by pages (`[umh 5, 5.3]`).
 
 use super::{PROGRAMS, System, job, mean, notes, speedups};
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size};
@@ -11,15 +12,15 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const BLOCKS: [&str; 7] = ["64 B", "128 B", "256 B", "512 B", "1 KiB", "2 KiB", "4 KiB"];
-/// Those of quick runs.
+/// Block sizes of quick runs.
 const FEW: [&str; 4] = ["64 B", "256 B", "1 KiB", "4 KiB"];
 
-/// Programs of which the paper says what they do: worse as blocks grow, or better.
+/// Programs whose behaviour the paper describes: slower with larger blocks, or faster.
 const NAMED: [&str; 4] = ["FW", "FWT", "MM", "RS"];
 
 fn with_block(size: Size, program: &str, block: &str) -> Job {
     let changes = [format!("gpu.memory.block={block}"), format!("gpu.l2.interleave={block}")];
-    // As it stands in the machine.
+    // The block size of the machine file.
     let changes = if block == "4 KiB" { Vec::new() } else { changes.to_vec() };
     let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
     job(size, program, (System::Umh, "nvlink"), 4, &changes)

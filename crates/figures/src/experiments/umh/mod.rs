@@ -1,7 +1,8 @@
-//! UMH, a unified memory hierarchy of a CPU and several GPUs (`[umh]`): its runs, and what experiments share.
+//! UMH, a unified memory hierarchy of a CPU and several GPUs (`[umh]`): the runs and common parts of its experiments.
 //!
-//! Programs are those of Table I at the paper's sizes, or at a sixteenth of its footprint, or at sizes for tests. Machines are those of
-//! Table III: memories of GPUs as caches of the host's (UMH), the same hardware with copies (MC) or with accesses from afar (ZC).
+//! Programs are those of Table I, at the paper's sizes, at a sixteenth of its footprint, or at sizes for tests.
+//! Machines are those of Table III: memories of GPUs as caches of the host's memory (UMH), and the same hardware with
+//! copies (MC) or with remote accesses (ZC).
 
 mod blocks;
 mod flush;
@@ -23,7 +24,7 @@ pub use transfers::EXPERIMENT as TRANSFERS;
 
 use crate::{Job, Measured, Results, Size, geomean};
 
-/// The programs of Table I: as the paper calls them, and as they are called here.
+/// The programs of Table I: the paper's names, and their names here.
 pub(super) const PROGRAMS: [(&str, &str); 14] = [
     ("BSch", "black-scholes"),
     ("DCT", "dct"),
@@ -41,8 +42,9 @@ pub(super) const PROGRAMS: [(&str, &str); 14] = [
     ("SLA", "scan"),
 ];
 
-/// Scaled inputs, in the order of [`PROGRAMS`], and what part of the paper's they are: a sixteenth, or a quarter where that would be a few blocks only. RS has a
-/// sixty-fourth, with a sixteenth of what launches take: it takes a hundred times as long to simulate as the others.
+/// Scaled inputs, in the order of [`PROGRAMS`], and their fraction of the paper's: a sixteenth, or a quarter if a
+/// sixteenth would be a few blocks only. RS has a sixty-fourth, and a sixteenth of the launch costs, because it takes a
+/// hundred times as long to simulate as the others.
 const SCALED: [(&str, u32); 14] = [
     ("131072", 16),
     ("256", 16),
@@ -60,8 +62,9 @@ const SCALED: [(&str, u32); 14] = [
     ("131072", 16),
 ];
 
-/// What part of the paper's the caches of smaller inputs are. A sixteenth, as their footprint is, would leave an L1 sixteen lines: fewer than its wavefronts
-/// have in flight, whose number does not shrink with the input.
+/// The size of the caches for smaller inputs as a fraction of the paper's. A sixteenth, as for the footprint, would
+/// leave an L1 sixteen lines. That is fewer than its wavefronts have in flight, and their number does not shrink with
+/// the input.
 const CACHES: u32 = 4;
 
 /// Sizes of quick runs, in the order of [`PROGRAMS`].
@@ -70,17 +73,18 @@ const QUICK: [&str; 14] = [
     "32768",
 ];
 
-/// Programs whose kernels take four elements a work-item in AMD's suite, and one here. Their workgroups go to a GPU by fours, so that what follows
-/// each other in memory is dealt in as long pieces: a block of 4 KB and not a quarter of it.
+/// Programs whose kernels process four elements per work-item in AMD's suite, and one element here. Their workgroups
+/// are dealt to the GPUs four at a time, so each GPU's contiguous pieces of memory are as long as in the paper: a block
+/// of 4 KB rather than a quarter of it.
 const BY_FOURS: [&str; 4] = ["black-scholes", "matmul", "transpose", "reduction"];
 
 /// The two fabrics of Table III.
 pub(super) const FABRICS: [&str; 2] = ["pcie", "nvlink"];
 
-/// The numbers of GPUs.
+/// Numbers of GPUs.
 pub(super) const GPUS: [usize; 3] = [1, 2, 4];
 
-/// What is counted in every run, so that experiments share runs.
+/// The statistics that every run counts, so that experiments can share runs.
 const COUNTS: [&str; 7] = [
     "memory*.writes",
     "host.claims.cycles.sum",
@@ -111,7 +115,7 @@ impl System {
     }
 }
 
-/// A program on so many GPUs of a system, with keys of its machine changed.
+/// A program on a system with `gpus` GPUs, with changes of its machine.
 pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), gpus: usize, changes: &[&str]) -> Job {
     let place = PROGRAMS.iter().position(|(_, name)| *name == program).unwrap_or(0);
     let arguments = match size {
@@ -120,7 +124,7 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
         Size::Paper => "--size paper-umh --no-check".to_owned(),
     };
     let mut keys = vec![format!("gpus={gpus}")];
-    // What calls of the driver and launches take has the paper's proportion to the input.
+    // The costs of driver calls and launches keep the paper's proportion to the input.
     let part = match size {
         Size::Quick => 16,
         Size::Scaled => SCALED[place].1,
@@ -142,7 +146,7 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
     Job::new(&system.machine(fabric), program, &arguments).with(&keys).counting(&COUNTS)
 }
 
-/// What a run differs in from the paper's.
+/// Differences between a run and the paper's.
 pub(super) fn notes(size: Size) -> Vec<String> {
     let host = "the host is outside the machine: it executes an instruction a nanosecond, and each call of OpenCL takes a microsecond";
     let dealt = "workgroups are dealt to GPUs in turn, those of BSch, MM, MT and RD by fours: a work-item takes one element here, and four in AMD's suite";
@@ -160,7 +164,7 @@ pub(super) fn notes(size: Size) -> Vec<String> {
     notes
 }
 
-/// How many times faster one job was than another, of each program for which both are there; and the programs' names.
+/// The speed-ups of one job over another for each program that has results of both, and the names of these programs.
 pub(super) fn speedups(
     results: &Results,
     faster: impl Fn(&'static str) -> Job,

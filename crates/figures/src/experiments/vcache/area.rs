@@ -1,11 +1,17 @@
-//! The area of the design, by arithmetic, and the pages that its table must know, by runs on `vc-opt` (`[vcache 4.3]`).
+//! The area of the virtual-cache design, by arithmetic, and the number of pages that its table must track, from runs on
+//! `vc-opt` (`[vcache 4.3]`).
 //!
-//! The paper states sizes and few fields. Assumed: addresses of 48 bits, virtual and physical, so page numbers of 36; lines of 128 bytes, 32 to a page.
-//! - Backward table: physical page number, leading virtual page number, a bit for each line, rights (2), written, valid, locked. Without the bits of the
-//!   page number that choose the set (10 of 1024 sets of 16 ways): 26 + 36 + 32 + 5 = 99 bits.
-//! - Forward table: the tag of a virtual page number (26 bits), an index of 14 bits into the backward table, valid: 41 bits.
-//! - Filter of an L1: a virtual page number (36 bits) less those that choose one of 32 sets of 8 ways (5), and a counter up to the 32 lines of a page (6): one
-//!   entry for each line of the cache, for all may be of different pages.
+//! The paper states sizes and only a few fields. Assumed here: virtual and physical addresses of 48 bits, so page
+//! numbers of 36 bits; lines of 128 bytes, 32 per page.
+//!
+//! - Backward table: physical page number, leading virtual page number, a bit for each line, rights (2), written,
+//!   valid, locked. Without the bits of the page number that select the set (10 for 1024 sets of 16 ways): 26 + 36 +
+//!   32 + 5 = 99 bits.
+//! - Forward table: the tag of a virtual page number (26 bits), an index of 14 bits into the backward table, valid: 41
+//!   bits.
+//! - Filter of an L1: a virtual page number (36 bits) without the bits that select one of 32 sets of 8 ways (5), and a
+//!   counter up to the 32 lines of a page (6). It has one entry for each line of the cache, because all lines may be of
+//!   different pages.
 
 use super::{Group, OPT, PAGES_MOST, WORKLOADS, Workload, count, job, jobs, notes, over, pair, time_over};
 use crate::{Experiment, Options, Plan, Results, Row, Size};
@@ -93,8 +99,9 @@ fn storage() -> Vec<Row> {
     let filter = filter_bits() * (L1_BYTES / LINE);
     let caches = (L2_BYTES + L1S * L1_BYTES) as f64 / KIB as f64;
     let tags = (L2_BYTES + L1S * L1_BYTES) / LINE;
-    // A line has its data, a tag without the bits of set and offset, its state and its age; a virtual tag is no longer than a physical one here, and what is
-    // added is the right to read and to write, and an address space of 8 bits.
+    // A line has its data, a tag without the bits of set and offset, its state and its age. A virtual tag is not longer
+    // than a physical one here; the additional bits are the rights to read and to write, and an address space of 8
+    // bits.
     let added = (RIGHTS + 8) as f64 / (LINE * 8 + 29 + 2 + 4) as f64;
     let lines = tags as f64 * (LINE * 8 + 29 + 2 + 4) as f64 / 8.0 / KIB as f64;
     vec![

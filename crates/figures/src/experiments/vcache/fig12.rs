@@ -1,7 +1,8 @@
-//! Fig. 12 of the appendix: how long pages stay in the TLBs of compute units, and for how long lines in caches are used.
+//! Fig. 12 of the appendix (`[vcache]`): how long pages stay in the TLBs of compute units, and how long lines of caches
+//! are used.
 //!
-//! Lifetimes are counted by powers of two of a cycle. The limit of 5 us that the text names is 3500 cycles; the nearest above is 4096
-//! cycles, 5.85 us. What is held when a run ends does not count.
+//! Lifetimes are counted by powers of two of a cycle. The text's limit of 5 us is 3500 cycles; the nearest power of two
+//! above it is 4096 cycles, 5.85 us. Entries that are still held at the end of a run do not count.
 
 use super::{SMALL, WORKLOADS, Workload, count, job, notes};
 use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, Size};
@@ -13,18 +14,19 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// What lives: its name, its histogram, and what the text says of the limit: percent that lives longer.
+/// What is measured: its name, its histogram, and the percentage that lives longer than the limit according to the
+/// text.
 const LIVES: [(&str, &str, f64); 3] = [
     ("TLB entries", "gpu*.mmu.vector.resident_cycles", 10.0),
     ("lines in L1s", "gpu*.l1v.active_cycles", 40.0),
     ("lines in the L2", "gpu*.l2_*.active_cycles", 60.0),
 ];
 
-/// Lifetimes of up to so many bits of cycles are told apart; the text's limit has this many.
+/// Number of bits of the longest lifetimes that are told apart; `LIMIT_BITS` correspond to the text's limit.
 const MOST_BITS: usize = 24;
 const LIMIT_BITS: usize = 12;
 
-/// The path of the lifetimes of this many bits.
+/// The path of the count of lifetimes with this number of bits.
 fn bucket(histogram: &str, bits: usize) -> String {
     format!("{histogram}.n{bits}")
 }
@@ -53,7 +55,7 @@ fn plan(options: Options) -> Plan {
     }
 }
 
-/// Percent that lives for more than so many bits of cycles.
+/// Percentage of lifetimes with more than this number of bits of cycles.
 fn longer(run: &Measured, histogram: &str, bits: usize) -> Option<f64> {
     let sum = |from: usize| (from..=MOST_BITS).map(|bits| count(run, &bucket(histogram, bits))).sum::<f64>();
     let all = sum(0);

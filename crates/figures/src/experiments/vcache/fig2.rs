@@ -1,7 +1,8 @@
-//! Fig. 2: how often the TLBs of compute units miss, and where the line was then (`[vcache 3.1]`, observation 1).
+//! Fig. 2: how often the TLBs of compute units miss, and where the missed accesses then find their line (`[vcache
+//! 3.1]`, observation 1).
 //!
-//! A look-up counts as a miss also while its page is awaited. Where the line was is known of reads: in the first-level cache, or on its way there, in the
-//! second-level cache, or in neither.
+//! A look-up of a page that is already being fetched counts as a miss, too. The place of the line is known for reads:
+//! the first-level cache (or on its way there), the second-level cache, or neither.
 
 use super::{
     Group, L1_HIT, L1_MERGED, L1_MISS, L2_HIT, L2_MERGED, L2_MISS, SMALL, TLB_HITS, TLB_MERGED, TLB_MISSES, WORKLOADS,
@@ -16,14 +17,14 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Entries of a TLB, by size of the experiment; without limit shows what no TLB avoids.
+/// Entries of a TLB, by size of the experiment. A TLB without limit shows the misses that no TLB avoids.
 fn entries(size: Size) -> &'static [&'static str] {
     size.of(&["32", "128"], &["32", "64", "128", "infinite"], &["32", "64", "128", "infinite"])
 }
 
 fn changes(entries: &str) -> Vec<String> {
     let ways = (entries != "infinite").then(|| format!("gpu.mmu.ways={entries}"));
-    // The machine has 32 as it is: such runs are shared with other experiments.
+    // The machine has 32 entries by default: those runs are shared with other experiments.
     let change = (entries != "32").then(|| format!("gpu.mmu.entries={entries}"));
     change.iter().cloned().chain(ways.filter(|_| change.is_some())).collect()
 }
@@ -45,7 +46,7 @@ fn miss_ratio(run: &Measured) -> f64 {
     100.0 * missed / (missed + count(run, TLB_HITS)).max(1.0)
 }
 
-/// In the first level, in the second, in neither: percent of reads that missed a TLB.
+/// Percentage of reads with a TLB miss that find their line in the first level, in the second, and in neither.
 fn places(run: &Measured) -> Option<[f64; 3]> {
     let first = count(run, L1_HIT) + count(run, L1_MERGED);
     let (second, neither) = (count(run, L2_HIT) + count(run, L2_MERGED), count(run, L2_MISS));

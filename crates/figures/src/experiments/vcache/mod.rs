@@ -1,12 +1,16 @@
-//! The experiments of the study of GPU virtual caches (`[vcache 3, 5]`), and what they have in common: designs, workloads with their sizes, and what is
-//! counted.
+//! The experiments of the study of GPU virtual caches (`[vcache 3, 5]`), and their common parts: designs, workloads
+//! with their sizes, and statistics.
 //!
-//! Sizes. The paper names its workloads and no inputs. What matters is how many pages the wavefronts of a compute unit use at a time, and how large the
-//! input is beside an L2 of 2 MiB. What a simulation takes goes with the accesses, not with the pages: `--quick` has graphs of about as many nodes as
-//! the scaled inputs, with 2 edges at a node in place of 8, and of colourings and independent sets the first round alone. Scaled inputs are graphs of 100,000 to 300,000 nodes, and steps or rounds are few; caches and TLBs stay as they
-//! are, because the pages that resident wavefronts use do not grow with the input. Graphs are uniform: nodes of R-MAT graphs with many edges
-//! have low numbers, so that one compute unit gets most of the work. Of matrices the first steps are measured, with sides
-//! that are no power of two, so that rows do not all begin in one bank of the L2.
+//! Sizes: the paper names its workloads but not their inputs. What matters is the number of pages that the wavefronts
+//! of a compute unit use at a time, and the size of the input relative to an L2 of 2 MiB. The time of a simulation
+//! depends on the number of accesses, not of pages. So `--quick` uses graphs with about as many nodes as the scaled
+//! inputs, but 2 edges per node instead of 8, and only the first round of colourings and independent sets. Scaled
+//! inputs are graphs of 100,000 to 300,000 nodes with few steps or rounds. Caches and TLBs keep their sizes, because
+//! the number of pages that resident wavefronts use does not grow with the input.
+//!
+//! Graphs are uniform: in R-MAT graphs the nodes with many edges have low numbers, so one compute unit would get most
+//! of the work. Of matrix programs the first steps are measured; the sides of matrices are not powers of two, so that
+//! rows do not all begin in the same bank of the L2.
 
 pub(super) mod area;
 pub(super) mod fig12;
@@ -26,10 +30,10 @@ const OPT: &str = "vc-opt";
 
 /// A workload of the study.
 struct Workload {
-    /// As the paper calls it, and as it is called here.
+    /// The paper's name for it, and its name here.
     name: &'static str,
     program: &'static str,
-    /// Whether 5.2 counts it among those with a high demand for translations.
+    /// Whether section 5.2 counts it among the workloads with a high demand for translations.
     high: bool,
     quick: &'static str,
     scaled: &'static str,
@@ -159,7 +163,7 @@ const WORKLOADS: [Workload; 15] = [
     },
 ];
 
-/// What is counted in every run, so that experiments share their runs.
+/// The statistics that every run counts, so that experiments can share runs.
 const COUNTS: [&str; 22] = [
     TLB_HITS,
     TLB_MISSES,
@@ -185,18 +189,19 @@ const COUNTS: [&str; 22] = [
     IOMMU_MISSES,
 ];
 
-/// Look-ups of the TLBs of compute units for vectors.
+/// Look-ups of the TLBs of compute units by vector accesses.
 const TLB_HITS: &str = "gpu*.mmu.vector.hits";
 const TLB_MISSES: &str = "gpu*.mmu.vector.misses";
 const TLB_MERGED: &str = "gpu*.mmu.vector.merged";
-/// Where reads that missed there found their line.
+/// Where reads that missed in these TLBs found their line.
 const L1_HIT: &str = "gpu*.l1v.tlb_missed.read/hit";
 const L1_MERGED: &str = "gpu*.l1v.tlb_missed.read/merged";
 const L1_MISS: &str = "gpu*.l1v.tlb_missed.read/miss";
 const L2_HIT: &str = "gpu*.l2_*.tlb_missed.read/hit";
 const L2_MERGED: &str = "gpu*.l2_*.tlb_missed.read/merged";
 const L2_MISS: &str = "gpu*.l2_*.tlb_missed.read/miss";
-/// Look-ups of the IOMMU's TLB in each microsecond: their sum, the sum of their squares, the most, and microseconds with 1024 to 2047 and so on.
+/// Look-ups of the IOMMU's TLB per microsecond: their sum, the sum of their squares, the maximum, and the number of
+/// microseconds with 1024 to 2047 look-ups, with 2048 to 4095, and so on.
 const ACCESSES: &str = "iommu.tlb.accesses_per_us.sum";
 const SQUARES: &str = "iommu.tlb.accesses_per_us.squares";
 const MOST: &str = "iommu.tlb.accesses_per_us.max";
@@ -207,18 +212,19 @@ const BUSY_8192: &str = "iommu.tlb.accesses_per_us.n14";
 const BUSY_16384: &str = "iommu.tlb.accesses_per_us.n15";
 const IOMMU_HITS: &str = "iommu.tlb.hits";
 const IOMMU_MISSES: &str = "iommu.tlb.misses";
-/// Of a forward-backward table: look-ups of pages that the IOMMU's TLB does not have, and the most pages with lines in the L2 at a time.
+/// Statistics of a forward-backward table: look-ups of pages that the IOMMU's TLB does not have, and the maximum number
+/// of pages with lines in the L2.
 const SECOND_HITS: &str = "iommu.tlb.second_level.hits";
 const SECOND_MISSES: &str = "iommu.tlb.second_level.misses";
 const PAGES_MOST: &str = "gpu*.fbt.pages.max";
 
-/// The change with which the IOMMU's TLB takes any number of look-ups a cycle, as Fig. 3 has it.
+/// The change that lets the IOMMU's TLB handle any number of look-ups per cycle, as in Fig. 3.
 const ANY_RATE: &str = "system.iommu.lookups=infinite";
 
 /// A workload on a design, with further changes.
 fn job(workload: &Workload, machine: &str, size: Size, more: &[String]) -> Job {
     let input = size.of(workload.quick, workload.scaled, workload.paper);
-    // The CPU's reference takes longer than the run.
+    // The reference on the host's processor takes longer than the run.
     Job::new(machine, workload.program, &format!("{input} --no-check")).with(more).counting(&COUNTS)
 }
 
@@ -231,12 +237,12 @@ fn count(run: &Measured, path: &str) -> f64 {
     run.counts.get(path).copied().unwrap_or(0.0)
 }
 
-/// The time of kernels in one run over that in another: only that is reported [vcache 5].
+/// The kernel time of one run relative to another's; the paper reports kernel time only (`[vcache 5]`).
 fn time_over(run: &Measured, base: &Measured) -> f64 {
     run.kernels_fs as f64 / base.kernels_fs.max(1) as f64
 }
 
-/// Over workloads with a high demand, over the others, or over all.
+/// The workloads with a high demand for translations, the others, or all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     High,
@@ -250,17 +256,17 @@ impl Group {
     }
 }
 
-/// The arithmetic mean over the workloads of a group whose runs are there.
+/// The arithmetic mean over those workloads of a group that have results.
 fn over(group: Group, of: impl Fn(&Workload) -> Option<f64>) -> Option<f64> {
     mean(&WORKLOADS.iter().filter(|workload| group.has(workload)).filter_map(of).collect::<Vec<_>>())
 }
 
-/// What a design's run and a base's come to.
+/// The value of `of` for a design's run and its base's, if both have results.
 fn pair(results: &Results, (one, base): (&Job, &Job), of: impl Fn(&Measured, &Measured) -> f64) -> Option<f64> {
     Some(of(results.get(one)?, results.get(base)?))
 }
 
-/// What differs from the paper's set-up, by size.
+/// Differences from the paper's set-up, by size.
 fn notes(size: Size) -> Vec<String> {
     let of_size = match size {
         Size::Quick => {

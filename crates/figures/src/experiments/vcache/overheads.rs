@@ -1,5 +1,6 @@
-//! Figs. 4 and 5: what translation costs beside an ideal MMU, and how that depends on what the IOMMU's TLB takes a cycle (`[vcache 3.1]`,
-//! observations 3 and 4). 3.1 has 1.77 times the run time over all workloads where 5.2 has 32% of performance lost (1.47 times): both are shown.
+//! Figs. 4 and 5: the cost of translation relative to an ideal MMU, and how it depends on the look-ups per cycle of the
+//! IOMMU's TLB (`[vcache 3.1]`, observations 3 and 4). Section 3.1 states 1.77 times the run time over all workloads,
+//! while 5.2 states a loss of 32% of performance (1.47 times): both are shown.
 
 use super::{ANY_RATE, Group, IDEAL, LARGE, SMALL, WORKLOADS, Workload, job, notes, over, pair, time_over};
 use crate::{Experiment, Job, Options, Plan, Results, Row, Size};
@@ -36,7 +37,7 @@ fn plan(options: Options, by_entries: bool) -> Plan {
     }
 }
 
-/// What it is called, its machine, changes, and the paper's mean run time over the ideal MMU.
+/// A design: its name, its machine, changes, and the paper's mean run time relative to the ideal MMU.
 type Design = (&'static str, &'static str, Vec<String>, Option<f64>);
 
 fn by_size(size: Size) -> Vec<Design> {

@@ -1,4 +1,5 @@
-//! Figs. 9, 10 and 11: virtual caches beside the ideal MMU, beside larger TLBs, and beside virtual first-level caches alone (`[vcache 5.2, 5.4]`).
+//! Figs. 9, 10 and 11: virtual caches compared with the ideal MMU, with larger TLBs, and with first-level caches alone
+//! that are virtual (`[vcache 5.2, 5.4]`).
 
 use super::{
     BIG_TLB, Group, IDEAL, LARGE, NO_OPT, OPT, SECOND_HITS, SECOND_MISSES, SMALL, WORKLOADS, Workload, count, job,
@@ -36,7 +37,7 @@ pub const FIG11: Experiment = Experiment {
     },
 };
 
-/// Machines whose first-level caches alone go by virtual addresses, and entries of the TLBs below them.
+/// Machines with virtual tags in first-level caches only, and the entries of the TLBs below these.
 const L1_ONLY: [(&str, &str); 2] = [("vc-l1only-32", "32"), ("vc-l1only-128", "128")];
 
 fn is_there(name: &str) -> bool {
@@ -54,13 +55,13 @@ fn plan(options: Options, machines: &[&'static str], rows: fn(&Results, Size) ->
     }
 }
 
-/// How many times as fast one design is as another.
+/// The speed-up of one design over another.
 fn speedup(results: &Results, workload: &Workload, (one, base): (&str, &str), size: Size) -> Option<f64> {
     let (one, base) = (job(workload, one, size, &[]), job(workload, base, size, &[]));
     pair(results, (&one, &base), |run, base| 1.0 / time_over(run, base))
 }
 
-/// What the text states of performance over the ideal MMU, of high-bandwidth workloads and of all.
+/// Performance relative to the ideal MMU as stated in the text, of high-bandwidth workloads and of all.
 type Stated = (&'static str, &'static str, [Option<f64>; 2]);
 
 const BESIDE_IDEAL: [Stated; 4] = [

@@ -1,7 +1,7 @@
-//! Figs. 3 and 8: look-ups of the IOMMU's TLB in a cycle, sampled each microsecond, without virtual caches and with them (`[vcache 3.1, 5.1]`). Without
-//! them the IOMMU's TLB takes any number of look-ups a cycle here.
+//! Figs. 3 and 8: look-ups per cycle of the IOMMU's TLB, sampled each microsecond, without virtual caches and with them
+//! (`[vcache 3.1, 5.1]`). Without virtual caches, the IOMMU's TLB handles any number of look-ups per cycle here.
 //!
-//! Samples are those of the time in which kernels run: microseconds without a kernel have no look-ups.
+//! Only samples with a running kernel count: microseconds without a kernel have no look-ups.
 
 use super::{
     ACCESSES, ANY_RATE, BUSY_1024, BUSY_2048, BUSY_4096, BUSY_8192, BUSY_16384, Group, MOST, OPT, SMALL, SQUARES,
@@ -42,7 +42,8 @@ fn plan(options: Options, compare: bool) -> Plan {
     }
 }
 
-/// Look-ups in a cycle while kernels run: the mean, the deviation of microseconds, the most of one; and the share of those with more than 1.46 a cycle.
+/// Look-ups per cycle while kernels run: the mean, the standard deviation over microseconds, the maximum of one
+/// microsecond, and the share of microseconds with more than 1.46 per cycle.
 struct Rate {
     mean: f64,
     deviation: f64,

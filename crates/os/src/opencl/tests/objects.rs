@@ -154,7 +154,7 @@ fn a_call_that_reads_what_is_with_a_device_is_made_again() {
 }
 
 #[test]
-fn records_and_arguments_that_make_no_sense_harm_nobody() {
+fn records_and_arguments_that_make_no_sense_do_no_harm() {
     let mut program = Program::new();
     let setup = program.set_up(0);
     assert_eq!(program.trap(0x10), Some(abi::REFUSED), "no record there");

@@ -93,7 +93,7 @@ fn kernels_of_a_queue_follow_each_other_and_the_host_waits_for_their_ends() {
     program.now = Time::micros(7);
     let first = enqueue(&mut program, &setup, kernel);
     let second = enqueue(&mut program, &setup, kernel);
-    assert_eq!(program.now, Time::micros(7), "nobody has waited yet");
+    assert_eq!(program.now, Time::micros(7), "no thread has waited yet");
     program.ok(Finish, &[setup.queue]);
     assert_eq!(program.now, Time::micros(207));
     assert_eq!(profile(&mut program, first), [7_000, 7_000, 7_000, 107_000]);
@@ -115,7 +115,7 @@ fn what_the_host_touched_since_the_last_kernel_is_told_with_the_next() {
     assert!(told(&mut program), "it is new");
     assert!(!told(&mut program));
     program.ok(EnqueueSVMMap, &[setup.queue, 1, cl::MAP_READ, svm, 8000, 0, 0, 0]);
-    assert!(!told(&mut program), "whoever reads may go on");
+    assert!(!told(&mut program), "readers may go on");
     program.ok(EnqueueSVMUnmap, &[setup.queue, svm, 0, 0, 0]);
     assert!(told(&mut program));
 }

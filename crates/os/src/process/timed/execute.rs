@@ -106,6 +106,6 @@ fn fetch_fault(rip: u64, stop: Stop) -> Exception {
         Stop::PageFault { address, access, present } => {
             Exception { rip, fault: Fault::Page { address, access, present } }
         }
-        Stop::Wait | Stop::CodeWrite => unreachable!("code is fetched from the image, whoever else may write it"),
+        Stop::Wait | Stop::CodeWrite => unreachable!("code is fetched from the image, which others may write"),
     }
 }

@@ -1,10 +1,13 @@
 //! `run --checkpoint` and `--restore`.
 
-use crate::{
-    Ran, ran,
-    support::{Folder, cohesim},
-};
-use std::fs;
+use crate::{Ran, ran, support::Folder};
+use std::{fs, process::Command};
+
+fn cohesim(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+    command.args(arguments);
+    command
+}
 
 /// Runs a workload with four kernels.
 fn kmeans(options: &[&str]) -> (Option<i32>, String) {

@@ -3,7 +3,7 @@
 use crate::{
     guest::{GuestOptions, Output},
     progress::{about, catch_interrupts, interrupted},
-    system::{System, effective},
+    system::{Results, System, effective},
     ui::Ui,
 };
 use engine::Monitor;
@@ -74,8 +74,7 @@ impl Compare {
             let (ran, summary) = self.how.run(
                 &self.guest,
                 machine,
-                Output::Kept,
-                folder(machine).as_deref(),
+                Results { output: Output::Kept, folder: folder(machine).as_deref() },
                 Checkpoints::default(),
                 &Monitor::default(),
                 ui,

@@ -5,7 +5,7 @@ use crate::{
     guest::{GuestOptions, On, Output, Ran},
     opencl::GpuReport,
     progress::{Progress, catch_interrupts},
-    system::System,
+    system::{Results, System},
     ui::Ui,
 };
 use engine::Monitor;
@@ -98,8 +98,8 @@ impl Run {
                     let title = format!("{} on {}", self.guest.name(), machine.name);
                     watch(Live { title, monitor: monitor.clone(), clock: machine.clock }, port)?;
                 }
-                let folder = out.as_ref().map(OutFolder::path);
-                let ran = self.how.run(&self.guest, &machine, output, folder, checkpoints, &monitor, ui)?;
+                let results = Results { output, folder: out.as_ref().map(OutFolder::path) };
+                let ran = self.how.run(&self.guest, &machine, results, checkpoints, &monitor, ui)?;
                 if let Some(out) = out.filter(|_| ran.1.is_some()) {
                     out.publish().into_diagnostic()?;
                 }

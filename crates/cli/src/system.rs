@@ -48,6 +48,14 @@ pub struct System {
     trace_sample: Option<Sample>,
 }
 
+/// Where what a run produces goes.
+pub struct Results<'a> {
+    /// What the program prints.
+    pub output: Output,
+    /// The folder that the files of the run are written to.
+    pub folder: Option<&'a Path>,
+}
+
 impl System {
     /// The machine of this name, with the user's changes.
     pub fn load(&self, name: &str) -> miette::Result<Machine> {
@@ -76,18 +84,17 @@ impl System {
         self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()
     }
 
-    /// Runs a program on a machine; results also go to `folder`.
+    /// Runs a program on a machine.
     pub fn run(
         &self,
         guest: &GuestOptions,
         machine: &Machine,
-        output: Output,
-        folder: Option<&Path>,
+        results: Results<'_>,
         checkpoints: Checkpoints,
         monitor: &Monitor,
         ui: &Ui,
     ) -> miette::Result<(Ran, Option<Summary>)> {
-        let (threads, check) = (self.threads.get(), self.check);
+        let (threads, check, Results { output, folder }) = (self.threads.get(), self.check, results);
         let trace = self.trace.map(|events| TraceSpec { events, sample: self.trace_sample });
         let (forward, until) = (self.forward()?, guest.max_time);
         let options = Options {

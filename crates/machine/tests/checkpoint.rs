@@ -116,10 +116,9 @@ fn another_machine_continues_cold_and_counts_only_what_follows() {
         (machine("r9nano", &["gpu.arrays=1"]), machine("r9nano", &["gpu.arrays=2", "gpu.l2.size=256KiB"]));
     let words = PROGRAMS[0];
     let (_, whole, _, out) = good(&made, words, writes(&folder, &[4]), 1);
-    let refused = ran(&other, words, restores(&folder, 4), 1).err().expect("it is another machine").to_string();
+    let refused = ran(&other, words, restores(&folder, 4), 1).expect_err("it is another machine").to_string();
     assert!(refused.contains("with other keys") && refused.contains("--cold"), "{refused}");
-    let named =
-        ran(&machine("skeleton", &[]), words, restores(&folder, 4), 1).err().expect("it is another").to_string();
+    let named = ran(&machine("skeleton", &[]), words, restores(&folder, 4), 1).expect_err("it is another").to_string();
     assert!(named.contains("made on machine r9nano, and this is skeleton"), "{named}");
     let cold = Checkpoints { cold: true, ..restores(&folder, 4) };
     let (finish, run, parts, rest) = good(&other, words, cold, 1);
@@ -134,7 +133,7 @@ fn what_can_not_be_is_refused_with_the_reason() {
     let folder = Folder::new("refused");
     let small = machine("skeleton", &[]);
     let refused = |machine: &Machine, words: &[&str], checkpoints: Checkpoints| {
-        ran(machine, words, checkpoints, 1).err().expect("it is refused").to_string()
+        ran(machine, words, checkpoints, 1).expect_err("it is refused").to_string()
     };
     let words = PROGRAMS[0];
     let cores = refused(&machine("apu-c-l3", &[]), words, writes(&folder, &[2]));

@@ -81,6 +81,8 @@ pub fn spec(controller: impl Controller<LINE> + 'static) -> CacheSpec {
         flushes_below: false,
         wide_acquires: false,
         virtual_tags: false,
+        remaps: 0,
+        tells_gone: false,
         counts_tlb_misses: false,
         counts_lifetimes: false,
         memories: None,

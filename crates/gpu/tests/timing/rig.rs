@@ -65,6 +65,7 @@ impl Default for Rig {
             branch: Cycles(4),
             local: Cycles(2),
             local_banks: 32,
+            local_word: Cycles(1),
             local_interval: Cycles(1),
             refetch: false,
             coalesce: Cycles(3),

@@ -19,7 +19,7 @@ use names::{Action, Event, State};
 
 protocol! {
  /// `N`: no cache may hold the line. `L`: one may, under the name that leads. `LR`, `LW`: a read or a write-back of it is
- /// in flight below. `R`: the line has been recalled; `RR`, `RW`: and a read or a write-back is in flight. `RN`, `RWN`:
+ /// in flight below. `R`: the line has been recalled; `RR`, `RW`: and a read or a write-back is in flight. `Rn`, `Rwn`:
  /// it is gone, but the recall is not answered yet. `G`: the line is given up, and its write-back in flight.
  names actions(Lead Unlead Ask Fetch Pass Give Ack Grant Recall Again)
  on(   Read                 ReadOther         Claim           ClaimOther        Write          Notice     )
@@ -27,11 +27,11 @@ protocol! {
  L   { [LR Ask Fetch]       [R Recall Again]  [L Grant]       [R Recall Again]  [LW Ask Pass]  [N Unlead] }
  LR  { z                    z                 z               z                 x              x          }
  LW  { z                    z                 z               z                 x              [G]        }
- R   { [RR Ask Fetch]       z                 z               z                 [RW Ask Pass]  [RN]       }
+ R   { [RR Ask Fetch]       z                 z               z                 [RW Ask Pass]  [Rn]       }
  RR  { z                    z                 z               z                 x              x          }
- RW  { z                    z                 z               z                 x              [RWN]      }
- RN  { z                    z                 z               z                 x              x          }
- RWN { z                    z                 z               z                 x              x          }
+ RW  { z                    z                 z               z                 x              [Rwn]      }
+ Rn  { z                    z                 z               z                 x              x          }
+ Rwn { z                    z                 z               z                 x              x          }
  G   { z                    z                 z               z                 x              x          };
  on(   Gone         Data      Landed         )
  N   { x            x         x              }
@@ -41,8 +41,8 @@ protocol! {
  R   { [N Unlead]   x         x              }
  RR  { x            [R Give]  x              }
  RW  { [G]          x         [R Ack]        }
- RN  { [N Unlead]   x         x              }
- RWN { [G]          x         [RN Ack]       }
+ Rn  { [N Unlead]   x         x              }
+ Rwn { [G]          x         [Rn Ack]       }
  G   { x            x         [N Unlead Ack] }
 }
 
@@ -73,7 +73,7 @@ impl<const N: usize> Controller<N> for Names {
     fn fits(&self, line: &Line<N>) -> bool {
         let asked = matches!(
             State::ALL[line.state as usize],
-            State::LR | State::LW | State::RR | State::RW | State::RWN | State::G
+            State::LR | State::LW | State::RR | State::RW | State::Rwn | State::G
         );
         let leads = State::ALL[line.state as usize] != State::N;
         line.is_empty() && line.is_asked() == asked && line.sharers.len() == u8::from(leads)

@@ -57,8 +57,8 @@ impl Fbt {
                 self.probe(packet);
                 Ok(())
             }
-            _ if self.place.banks.owners().any(|bank| *bank == msg.from) => self.from_member(packet),
-            _ => self.to_member(packet),
+            _ if self.place.banks.owners().any(|bank| *bank == msg.from) => self.member_sent(packet),
+            _ => self.send_member(packet),
         }
     }
 
@@ -88,7 +88,7 @@ impl Fbt {
     }
 
     /// Passes a message of the cache down: a write-back, or what it answers to a probe.
-    fn from_member(&mut self, packet: Packet) -> Result<(), Mistranslation> {
+    fn member_sent(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         let msg = packet.msg;
         let mut tables = self.tables.0.borrow_mut();
         let way = tables.of_page(msg.line.0 / PAGE).ok_or_else(|| unknown(msg.line))?;
@@ -110,7 +110,7 @@ impl Fbt {
     }
 
     /// Passes an answer of the directory or of another member up.
-    fn to_member(&mut self, packet: Packet) -> Result<(), Mistranslation> {
+    fn send_member(&mut self, packet: Packet) -> Result<(), Mistranslation> {
         let msg = packet.msg;
         let mut tables = self.tables.0.borrow_mut();
         let way = tables.of_frame(msg.line.0 / PAGE).ok_or_else(|| unknown(msg.line))?;

@@ -5,6 +5,7 @@ use crate::{
     progress::{about, catch_interrupts, interrupted},
     system::{Results, System, effective},
     ui::Ui,
+    unfinished::Unfinished,
 };
 use engine::Monitor;
 use figures::designs::{DESIGNS, Design};
@@ -30,6 +31,8 @@ use std::{
 /// `--set gpus=N`; designs that can't have N GPUs are left out, and a note says why.
 ///
 /// `--set` changes a key of every machine that has it; one that has an effect on none of them is refused.
+///
+/// With `--out`, a comparison that was interrupted goes on: the same command runs only the machines that are missing.
 ///
 /// The exit code is 0 only if the program ended well, by its own account, on every machine.
 #[derive(clap::Args)]
@@ -64,13 +67,25 @@ impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         // What is wrong with a machine is said before anything takes time.
         let machines = if self.designs { self.designs(ui)? } else { self.how.load_all(&self.systems)? };
+        let mut unfinished = Unfinished::new(&self.guest, &machines)?;
+        if let Some(folder) = self.how.out() {
+            unfinished.go_on(folder);
+        }
         let out = self.how.claim()?;
+        if let Some((folder, out)) = self.how.out().zip(out.as_ref()) {
+            unfinished.keep_files(folder, out.path()).into_diagnostic()?;
+        }
         catch_interrupts()?;
         let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();
         let mut comparison = Comparison::new(self.guest.name(), &arguments);
         let mut wrong = Vec::new();
         let folder = |machine: &Machine| out.as_ref().map(|out| out.path().join(&machine.name));
         let run = |machine: &Machine| -> miette::Result<Compared> {
+            if let Some(summary) = unfinished.of(&machine.name) {
+                eprintln!("{}: kept from before", machine.name);
+                let (end, printed) = (End::Exited { code: 0 }, String::new());
+                return Ok(Compared { end, printed, summary: Some(summary.clone()) });
+            }
             let (ran, summary) = self.how.run(
                 &self.guest,
                 machine,
@@ -94,8 +109,14 @@ impl Compare {
                 }
             }
         }
+        let done = comparison.runs.iter().filter_map(|run| run.summary.as_ref());
+        let (done, all) = (done.cloned().collect::<Vec<_>>(), machines.len());
+        let (number, kept) = (done.len(), out.is_some());
         if let Some(out) = out {
             comparison.write(out.path()).into_diagnostic()?;
+            if interrupted() {
+                _ = unfinished.write(out.path(), done).inspect_err(|error| ui.note(&format!("{error:#}")));
+            }
             out.publish().into_diagnostic()?;
         }
         ui.print(&comparison.to_string())?;
@@ -103,6 +124,10 @@ impl Compare {
             ui.print(&legend(&machines))?;
         }
         ui.report(&comparison)?;
+        if interrupted() {
+            let go_on = if kept { "the same command goes on" } else { "with --out DIR it could be gone on with" };
+            bail!("interrupted when {number} of {all} machines were done; {go_on}");
+        }
         if !wrong.is_empty() {
             bail!("'{}' did not end well on {}", self.guest.name(), wrong.join(", "));
         }

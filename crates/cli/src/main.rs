@@ -27,6 +27,7 @@ mod stress;
 mod sweep;
 mod system;
 mod ui;
+mod unfinished;
 mod view;
 #[cfg(test)]
 mod written;

@@ -14,6 +14,7 @@ use miette::{IntoDiagnostic, miette};
 use os::{End, process::Totals};
 use report::{FastForward, OutFolder, Summary};
 use serde::Serialize;
+use std::{io, net::SocketAddr};
 use viewer::Live;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program.
@@ -96,7 +97,8 @@ impl Run {
                 let monitor = Monitor::default();
                 if let Some(port) = self.live {
                     let title = format!("{} on {}", self.guest.name(), machine.name);
-                    watch(Live { title, monitor: monitor.clone(), clock: machine.clock }, port)?;
+                    let live = Live { title, monitor: monitor.clone(), clock: machine.clock };
+                    serving("the run", port, live.serve(port))?;
                 }
                 let results = Results { output, folder: out.as_ref().map(OutFolder::path) };
                 let ran = self.how.run(&self.guest, &machine, results, checkpoints, &monitor, ui)?;
@@ -141,13 +143,13 @@ impl Run {
     }
 }
 
-/// Serves a page about the run, and says where.
-fn watch(live: Live, port: u16) -> miette::Result<()> {
-    let address = live.serve(port).map_err(|error| {
-        let help = "another run may have it: --live 0 takes one that is free";
+/// Says where the page of `what` is served, or why it is not.
+pub fn serving(what: &str, port: u16, served: io::Result<SocketAddr>) -> miette::Result<()> {
+    let address = served.map_err(|error| {
+        let help = "another one may have it: --live 0 takes one that is free";
         miette!(help = help, "port {port} of this computer can't be had: {error}")
     })?;
-    eprintln!("cohesim: the run is shown at http://{address}/");
+    eprintln!("cohesim: {what} is shown at http://{address}/");
     Ok(())
 }
 

@@ -79,6 +79,11 @@ impl System {
         plan.transpose().map_err(|why| miette!("--warm-up {}: {why}", self.warm_up))
     }
 
+    /// The folder for results, if one was given.
+    pub fn out(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
     /// Claims the folder for results, if one was given.
     pub fn claim(&self) -> miette::Result<Option<OutFolder>> {
         self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()

@@ -1,6 +1,6 @@
 //! `cohesim view`: shows results of runs in the browser.
 
-use crate::{repro::simulator, ui::Ui};
+use crate::{bench::engine::knightsim, repro::simulator, ui::Ui};
 use figures::{Options, Size, Store};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use serde_json::{Value, json};
@@ -42,11 +42,12 @@ impl ViewCommand {
         let stores: Vec<Store> =
             folders.iter().cloned().chain(kept).map(|folder| Store::new(folder, &simulator)).collect();
         let recall = move |name: &str, size: &str| recalled(&stores, name, size);
-        let experiments = figures::ALL.iter().map(|one| Experiment {
-            name: one.name.to_owned(),
-            about: one.about.to_owned(),
-            source: one.source.to_owned(),
-        });
+        let listed = |name: &str, about: &str, source: &str, kept| {
+            let [name, about, source] = [name, about, source].map(str::to_owned);
+            Experiment { name, about, source, kept }
+        };
+        let of_engine = knightsim::ALL.iter().map(|one| listed(one.name, one.about, one.source, false));
+        let experiments = of_engine.chain(figures::ALL.iter().map(|one| listed(one.name, one.about, one.source, true)));
         let view = View { folders, experiments: experiments.collect(), recall: Box::new(recall) };
         let server = Server::bind(view, self.port).map_err(|error| {
             let help = "another `cohesim view` may have it: --port 0 takes one that is free";

@@ -92,6 +92,26 @@ fn after_one_kernel_of_warm_up_the_last_kernel_takes_as_long_as_in_the_whole_run
 }
 
 #[test]
+fn the_last_of_two_hundred_kernels_takes_as_long_after_one_kernel_of_warm_up() {
+    let words = ["stencil", "--size", "32x16x8", "--iterations", "200", "--no-check"];
+    let skeleton = Machine::load("skeleton", &[]).expect("the machine is sound");
+    let last = |forward: Option<FastForward>| {
+        let how = Options { forward, ..Options::default() };
+        let (finish, run, out) = run_with(&skeleton, WORKLOADS, &words, how);
+        assert_eq!((&run.outcome, &finish.end), (&Outcome::Finished, &End::Exited { code: 0 }), "{out}");
+        let region = run.regions.last().expect("there is a region for each launch");
+        match region.statistics.0.get("gpu0.dispatcher.kernel_cycles") {
+            Some(Value::Histogram { count: 1, sum, .. }) => (run.regions.len(), *sum as f64),
+            other => panic!("the last region is one kernel: {other:?}"),
+        }
+    };
+    let (regions, whole) = last(None);
+    let (few, warm) = last(plan("kernel:200", "kernels:1"));
+    assert_eq!((regions, few), (201, 3), "199 kernels are timed before the last, or one");
+    assert!((warm / whole - 1.0).abs() < 0.02, "{warm} cycles, {whole} in the whole run");
+}
+
+#[test]
 fn a_point_that_is_never_reached_is_reported_and_the_program_ends_normally() {
     for warm_up in ["cold", "kernels:2"] {
         let (totals, run, _) = run("apu-c-l3", plan("kernel:1000", warm_up), 1);

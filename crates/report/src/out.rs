@@ -18,7 +18,7 @@ use std::{
 use thiserror::Error;
 
 /// Every name that is written to such folders.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "stats.json",
     "stats.csv",
     "stats.parquet",
@@ -31,6 +31,7 @@ const NAMES: [&str; 12] = [
     "comparison.json",
     "comparison.html",
     "findings.json",
+    "unfinished.toml",
 ];
 /// One of these is in each of them.
 const MARKS: [&str; 3] = ["run.json", "comparison.json", "findings.json"];

@@ -7,7 +7,7 @@ use os::{
     forward::{Forwarded, WarmUp},
     opencl::Paged,
 };
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::{borrow::Cow, fmt};
 
@@ -170,7 +170,7 @@ pub(crate) fn length(run: &Run) -> Time {
 }
 
 /// A fast-forward, for reports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FastForward {
     /// The point: `kernel:3`.
     pub to: String,

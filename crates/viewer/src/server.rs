@@ -43,6 +43,8 @@ pub struct Experiment {
     pub about: String,
     /// Where the paper has it.
     pub source: String,
+    /// Whether results of its runs are kept; if not, only what `repro --out` has written of it can be shown.
+    pub kept: bool,
 }
 
 /// The findings of an experiment, by its name and size (`quick`, `scaled` or `paper`), from the stored results of its

@@ -84,7 +84,7 @@ struct Axis {
 }
 
 /// Options of `run` that a sweep sets itself.
-const RESERVED: [&str; 6] = ["--system", "-s", "--set", "--out", "--json", "--functional"];
+const RESERVED: [&str; 7] = ["--system", "-s", "--set", "--out", "--json", "--functional", "--live"];
 
 impl SweepFile {
     pub fn read(path: &Path) -> miette::Result<Self> {

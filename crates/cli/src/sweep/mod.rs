@@ -3,24 +3,32 @@
 mod collect;
 mod estimate;
 mod file;
+mod live;
 mod slurm;
 mod store;
 mod task;
 mod work;
 
-use crate::{progress::catch_interrupts, repro::simulator, ui::Ui};
+use crate::{
+    progress::{catch_interrupts, interrupted},
+    repro::simulator,
+    run::serving,
+    ui::Ui,
+};
 use file::SweepFile;
+use live::Live;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
 };
 use store::{State, Store};
 use task::Task;
-use work::Work;
+use work::{LOOK, Work};
 
 /// Run programs on machines with keys and arguments, in all combinations that a file lists.
 ///
@@ -57,6 +65,10 @@ struct How {
     /// runs of the same programs and arguments, if the store has some.
     #[arg(long)]
     slurm: bool,
+    /// Show the sweep in the browser while it is in progress: how far it is, and a page for each run. It can be paused and
+    /// stopped there. The pages are for this computer only; PORT 0 takes a free port.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "7879", conflicts_with = "slurm")]
+    live: Option<u16>,
 }
 
 #[derive(clap::Subcommand)]
@@ -116,11 +128,11 @@ struct Count {
 impl Sweep {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         match (self.what, self.of) {
-            (None, Some(of)) => of.load()?.work(&self.how, ui),
+            (None, Some(of)) => of.load()?.work(&of.file, &self.how, ui),
             (Some(What::Resume { of, how }), _) => {
                 let sweep = of.load()?;
                 sweep.tasks.iter().for_each(|(key, _)| sweep.store.forget_failure(key));
-                sweep.work(&how, ui)
+                sweep.work(&of.file, &how, ui)
             }
             (Some(What::Status(of)), _) => of.load()?.status(ui),
             (Some(What::Cancel(of)), _) => {
@@ -161,23 +173,31 @@ impl Of {
 }
 
 impl Loaded {
-    fn at_work(&self) -> Work<'_> {
-        Work { store: &self.store, id: &self.id, tasks: &self.tasks, retries: self.file.retries }
+    fn at_work<'a>(&'a self, live: Option<&'a Live>) -> Work<'a> {
+        Work { store: &self.store, id: &self.id, tasks: &self.tasks, retries: self.file.retries, live }
     }
 
-    fn work(&self, how: &How, ui: &Ui) -> miette::Result<()> {
+    fn work(&self, file: &Path, how: &How, ui: &Ui) -> miette::Result<()> {
         self.store.cancel(&self.id, false).into_diagnostic()?;
         if how.slurm {
             return self.submit(ui);
         }
         catch_interrupts()?;
         let jobs = how.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-        let left = self.at_work().run(jobs)?;
+        let live = how.live.map(|port| self.show(file, port)).transpose()?;
+        let left = self.at_work(live.as_deref()).run(jobs)?;
         self.status(ui)?;
         match left {
             0 => Ok(()),
             left => bail!("{left} of {} runs are not done; what has ended is kept", self.tasks.len()),
         }
+    }
+
+    /// Serves a page about the sweep, and says where.
+    fn show(&self, file: &Path, port: u16) -> miette::Result<Arc<Live>> {
+        let live = Arc::new(Live::new(file.display().to_string(), &self.store, &self.tasks));
+        serving("the sweep", port, viewer::serve_sweep(live.clone(), port))?;
+        Ok(live)
     }
 
     fn submit(&self, ui: &Ui) -> miette::Result<()> {
@@ -263,7 +283,7 @@ impl Loaded {
         ui.report(&count)
     }
 
-    /// Executes one run, unless it is done or another process has claimed it.
+    /// Executes one run, unless it is done or another process works on it.
     fn one(&self, number: usize) -> miette::Result<()> {
         catch_interrupts()?;
         let none = || miette!("the sweep has {} runs, of which none is number {number}", self.tasks.len());
@@ -271,9 +291,21 @@ impl Loaded {
         if self.store.is_cancelled(&self.id) {
             return Ok(());
         }
-        let Some(claim) = self.store.claim(key).into_diagnostic()? else { return Ok(()) };
+        // A task that was killed is started again by the batch system; its own claim may still be there.
+        let claimed = self.store.claimed_at(key);
+        let claim = loop {
+            if let Some(claim) = self.store.claim(key).into_diagnostic()? {
+                break claim;
+            }
+            let is_renewed = self.store.claimed_at(key).is_some_and(|now| Some(now) != claimed);
+            if is_renewed || self.store.state(key) == State::Done || interrupted() || self.store.is_cancelled(&self.id)
+            {
+                return Ok(());
+            }
+            thread::sleep(LOOK);
+        };
         let told = |task: &Task, what: &str| eprintln!("{task}: {what}");
-        match self.at_work().one(key, task, claim, &told)? {
+        match self.at_work(None).one(key, task, claim, &told)? {
             true => Ok(()),
             false => bail!("'{task}' is not done"),
         }

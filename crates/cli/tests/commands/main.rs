@@ -1,6 +1,7 @@
 //! The commands from outside: what they print, write and reject.
 
 mod cc;
+mod compare;
 mod disasm;
 mod launch;
 mod opencl;

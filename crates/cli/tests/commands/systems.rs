@@ -84,6 +84,17 @@ fn every_memory_design_runs_the_same_program() {
     assert!(of("zero-copy")["moved"]["copy"].is_null());
     assert!(of("managed-fault")["moved"]["fault"].as_u64() > Some(0));
     assert!(of("memcpy")["summary"]["movement_calls"].as_u64() > Some(0));
+    // Energy of a kind of element, beside leakage.
+    let spent = |design: &str, element: &str| {
+        let energy = of(design)["summary"]["energy"].as_array().expect("every design has energies");
+        let kinds = energy.iter().filter(|spent| spent["element"].as_str().is_some_and(|path| path.ends_with(element)));
+        kinds.map(|spent| spent["active_fj"].as_u64().expect("femtojoules")).sum::<u64>()
+    };
+    for run in runs {
+        let design = run["system"].as_str().expect("it has a name");
+        assert!(spent(design, ".cu*") > 0 && spent(design, "memory*") > 0, "{design}: {}", run["summary"]["energy"]);
+    }
+    assert!(spent("zero-copy", ".port") > 0 && spent("chip-l3", ".port") == 0);
 }
 
 #[test]

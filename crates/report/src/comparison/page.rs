@@ -61,7 +61,7 @@ impl Comparison {
     }
 
     fn shares(&self) -> String {
-        let heads = self.summaries().map(|(run, _)| format!("<th class=number>{}</th>", escaped(&run.system)));
+        let heads = self.summaries().map(|(run, _)| format!("<th class=\"number name\">{}</th>", escaped(&run.system)));
         let mut table =
             format!("<div class=wide><table><thead><tr><th></th>{}</tr></thead><tbody>", heads.collect::<String>());
         for (reason, told) in REASONS {

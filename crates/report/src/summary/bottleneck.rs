@@ -6,10 +6,10 @@
 
 use super::{CacheLevel, Cores, Summary, Units};
 use crate::figures::{bandwidth, count, percent, ratio};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Something that kept the program from running faster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// One sentence, with the number that shows it.
     pub what: String,

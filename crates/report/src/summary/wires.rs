@@ -2,11 +2,11 @@
 
 use crate::figures::ratio;
 use engine::{Statistics, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A group of equal wires, such as those from all compute units, or between all arrays and banks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wires {
     /// Their path, with `*` for numbers.
     pub name: String,

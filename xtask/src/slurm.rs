@@ -76,7 +76,7 @@ impl Cluster {
              TaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n\
              SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nReturnToService=2\nSlurmdTimeout=20\nMpiDefault=none\n\
              SchedulerParameters=sched_interval=2\nKillWait=2\n\
-             NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[27001-27002] CPUs=1 State=UNKNOWN\n\
+             NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[27001-27002] CPUs=1 RealMemory=2048 State=UNKNOWN\n\
              PartitionName=short Nodes=n[1-2] Default=YES MaxTime=60 State=UP\n"
         );
         fs::write(folder.join("slurm.conf"), configuration).map_err(told)?;

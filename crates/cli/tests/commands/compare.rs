@@ -11,7 +11,7 @@ use std::{
 fn compare(out: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
     command.args(["compare", "matmul", "--systems", "r9nano,skeleton", "--jobs", "1", "--out", out]);
-    command.args(["--", "--size", "256", "--no-check"]);
+    command.args(["--", "--size", "192", "--no-check"]);
     command
 }
 

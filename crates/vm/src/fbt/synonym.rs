@@ -49,7 +49,8 @@ impl Fbt {
         }
     }
 
-    /// A page is read under another name than its leading one: its lines go, and this name may lead.
+    /// A page is read under a name that does not lead: its entry is removed with its lines, after which this name may
+    /// become the leading one.
     fn rename(&mut self, way: usize, packet: Packet) {
         self.synonyms.increment();
         let frame = self.tables.0.borrow().entry(way).frame;

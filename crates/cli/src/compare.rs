@@ -29,14 +29,14 @@ use std::{
 /// software, ADSM, UMH, RDMA, HMG, HALCONE, G-TSC, virtual caches, CPU and GPU on one chip. Each has one GPU, or N with
 /// `--set gpus=N`; designs that can't have N GPUs are left out, and a note says why.
 ///
-/// `--set` changes a key of every machine that has it; one that has an effect on none of them is refused.
+/// `--set` changes a key of every machine that has it. A key that has an effect on none of them is refused.
 ///
-/// The exit code is 0 only if the program ended well, by its own account, on every machine.
+/// The exit code is 0 only if the program's own exit code was 0 on every machine.
 #[derive(clap::Args)]
 pub struct Compare {
     #[command(flatten)]
     guest: GuestOptions,
-    /// The machines: names (see `cohesim list systems`) or files. Speedups are against the first.
+    /// The machines: names (see `cohesim list systems`) or files. Speedups are relative to the first.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', default_values = DEFAULT)]
     systems: Vec<String>,
     /// Number of machines to simulate at the same time, which changes no result [default: as many as this computer has

@@ -47,7 +47,7 @@ pub struct Launch {
     /// out:FILE:BYTES, inout:FILE, zero:BYTES, rand-f32:COUNT:SEED, rand-u32:COUNT:SEED, local:BYTES.
     #[arg(short, long = "arg", value_name = "KIND:VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
-    /// Local memory beyond what kernel and arguments ask for, as HIP's `extern __shared__` needs.
+    /// Local memory in addition to that of kernel and arguments, as HIP's `extern __shared__` needs.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     lds: u32,
     /// Print elements of argument N afterwards: 2:f32:0..8.
@@ -56,7 +56,7 @@ pub struct Launch {
     /// Number of launches, one after the other, on the same buffers.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Threads that run work-groups [default: all cores]; the result does not depend on it.
+    /// Threads that run work-groups [default: all cores]; results do not depend on their number.
     #[arg(short, long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Give up when a wavefront has executed this many instructions [default: never].

@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-/// Repeat an experiment of a paper: what it reports, what is measured, and their ratio.
+/// Repeat an experiment of a paper, and print the paper's figures, the measured ones, and their ratios.
 ///
 /// Results of runs are kept, so an experiment that was interrupted continues where it was. The exit code is 0 only if
 /// every run that it needs ended well.
@@ -26,13 +26,13 @@ use std::{
 pub struct Repro {
     /// The experiment (see `cohesim list experiments`).
     experiment: String,
-    /// Small inputs and fewer settings: minutes instead of hours.
+    /// Use small inputs and fewer settings: minutes instead of hours.
     #[arg(long, conflicts_with = "paper")]
     quick: bool,
-    /// The paper's own sizes: hours to days.
+    /// Use the paper's own sizes: hours to days.
     #[arg(long)]
     paper: bool,
-    /// Run programs on this computer too, where the experiment compares with a real one.
+    /// Also run the programs natively on this computer, if the experiment compares with real hardware.
     #[arg(long)]
     native: bool,
     /// Number of runs at a time, which changes no result [default: the number of processors].

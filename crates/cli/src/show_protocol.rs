@@ -16,16 +16,16 @@ use crate::ui::Ui;
 pub struct ShowProtocol {
     /// Its name (see `cohesim list protocols`).
     name: String,
-    /// How to write the tables.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Print state diagrams as one SVG image instead of tables.
     #[arg(long, conflicts_with_all = ["format", "storage"])]
     diagram: bool,
-    /// Only this table, such as `l2` of `mesi`: one role of the protocol.
+    /// Show this table only, such as `l2` of `mesi`: one role of the protocol.
     #[arg(long, value_name = "TABLE", conflicts_with = "storage")]
     role: Option<String>,
-    /// Show what it costs in bits beside tags and data, instead of its tables.
+    /// Show the protocol's storage cost, in bits besides tags and data, instead of its tables.
     #[arg(long)]
     storage: bool,
 }

@@ -11,23 +11,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Test a machine's memory system: random loads, stores and atomic accesses to few lines by all compute units and cores at once,
-/// every read compared with what it must return.
+/// Test a machine's memory system. All compute units and cores load, store and access atomically a few lines at random,
+/// and each read is compared with the value it must return.
 ///
-/// Caches and queues are made as small as they can be, so that lines are evicted and wires are full all the time; `--as-is`
-/// leaves the machine as its file says.
+/// Caches and queues are as small as possible, so that lines are evicted and wires are full all the time; `--as-is`
+/// keeps the sizes of the machine's file.
 ///
-/// If the GPUs' driver keeps page tables (multi-pcie, multi-nvlink, multi-shared), it moves pages between memories all the
-/// time: TLBs and caches drop them, a DMA engine copies them, and accesses to absent pages wait for the driver's answer.
+/// If the GPUs' driver keeps page tables (multi-pcie, multi-nvlink, multi-shared), it moves pages between memories
+/// during the test: TLBs and caches drop them, a DMA engine copies them, and accesses to absent pages wait for the
+/// driver's answer.
 #[derive(clap::Args)]
 pub struct Stress {
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(short, long, default_value = "r9nano", value_name = "NAME|FILE")]
     system: String,
-    /// Change a key of the machine: gpus=2. One that has no effect on it is refused.
+    /// Change a key of the machine: gpus=2. A key that has no effect is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Leave caches and queues as large as they are.
+    /// Keep the sizes of caches and queues of the machine's file.
     #[arg(long)]
     as_is: bool,
     /// Number of accesses of all compute units and cores together: 50000, 100k, 10M.
@@ -36,20 +37,19 @@ pub struct Stress {
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Leave pages where they are, on a machine whose driver could move them: all testers race for the same bytes, by their places in
-    /// memory.
+    /// Do not move pages, on a machine whose driver can: all testers then race for the bytes of a few physical lines.
     #[arg(long)]
     fixed_pages: bool,
-    /// Leave out flushes, invalidations or shootdowns when pages are moved, to see that the checks notice it.
+    /// Leave out flushes, invalidations or shootdowns when pages are moved, to test that checks detect it.
     #[arg(long, hide = true, value_name = "flush|invalidation|shootdown", value_parser = forgotten)]
     forget: Option<Forgotten>,
-    /// Number of lines of memory that are accessed.
+    /// Number of lines of memory that the testers access.
     #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     lines: u64,
     /// Continue with the next seeds, one run each, until this much real time has passed: 90s, 10m, 1h.
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
-    /// Number of threads, which changes no result.
+    /// Number of threads; results do not depend on it.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
 }

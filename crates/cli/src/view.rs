@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use viewer::{Experiment, Server, View};
 
-/// Look at results of runs in a browser: lists, comparisons, one run with its machine and time line, experiments beside papers.
+/// Show results in a browser: lists of runs, comparisons, one run with its machine and time line, and experiments
+/// beside their papers.
 ///
-/// Shows what lies in folders that `--out` of run, compare and repro have written, and in those of sweeps and of repro's store. The page
-/// is served to this computer only, changes nothing, and loads nothing from elsewhere. Ctrl-C ends it.
+/// Reads the folders that `--out` of run, compare and repro has written, and the stores of sweeps and of repro. The
+/// page is served to this computer only, changes no files, and loads nothing from the network. Ctrl-C ends the command.
 #[derive(clap::Args)]
 pub struct ViewCommand {
-    /// Folders with results, however deep [default: where repro keeps its results].
+    /// Folders that are searched for results, with their subfolders [default: repro's store].
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// The port of the page's address; 0 takes one that is free.

@@ -19,7 +19,7 @@ pub struct Gcn3 {
     /// Run workgroups on this many threads.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
-    /// How much to compute: tiny or default.
+    /// Size of the inputs: tiny or default.
     #[arg(long, default_value_t)]
     size: Size,
 }

@@ -7,16 +7,16 @@ use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
 use workloads::{Probe, probe};
 
-/// Measure a machine by microbenchmarks, beside what its file implies: latency and bandwidth of each level, arithmetic,
-/// local memory and launches. For a machine with a CPU, the first core is measured. For a machine with a fabric, a
-/// host outside and GPUs that do not keep each other coherent, its wires are measured, alone and shared, and streams
-/// from near and far memories; and if pages can move on faults, each part of a migration.
+/// Measure a machine by microbenchmarks, and compare with the values that its file implies: latency and bandwidth of
+/// each level, arithmetic, local memory and launches. If the machine has a CPU, its first core is measured. If it has a
+/// fabric, a host outside and GPUs that do not keep each other coherent, its wires are measured, alone and shared, and
+/// streams from near and far memories. If pages can move on faults, each part of a migration is measured.
 #[derive(clap::Args)]
 pub struct Machine {
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(long, default_value = "r9nano", value_name = "NAME|FILE")]
     system: String,
-    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
+    /// Change a key of the machine: gpu.l2.size=1MiB. A key that has no effect is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Measure single instructions only, which takes seconds.

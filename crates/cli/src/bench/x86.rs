@@ -17,7 +17,7 @@ use crate::ui::Ui;
 pub struct X86 {
     /// Only these programs: integer (a compressor, a sort, a hash), sse2 (a matrix product, an n-body step).
     programs: Vec<String>,
-    /// How much to compute: tiny or default.
+    /// Size of the inputs: tiny or default.
     #[arg(long, default_value_t)]
     size: Size,
 }

@@ -24,9 +24,9 @@ use work::Work;
 
 /// Run programs on machines with keys and arguments, in all combinations that a file lists.
 ///
-/// Results are kept by what they depend on: a sweep that was interrupted continues where it was, one that has grown
-/// runs only what is new, and several processes on several computers may work on one sweep (docs/sweeps.md). `cohesim
-/// view` shows the results.
+/// Results are stored under a hash of what they depend on. An interrupted sweep therefore continues where it was, an
+/// extended one runs only the new combinations, and several processes on several computers may work on one sweep
+/// (docs/sweeps.md). `cohesim view` shows the results.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Sweep {
@@ -53,15 +53,15 @@ struct How {
     /// Number of runs at a time on this computer [default: the number of processors].
     #[arg(long, value_name = "N", conflicts_with = "slurm")]
     jobs: Option<NonZero<usize>>,
-    /// Submit the runs to Slurm, as a job array, and return. What the file does not say of time and memory is estimated from earlier
-    /// runs of the same programs and arguments, if the store has some.
+    /// Submit the runs to Slurm, as a job array, and return. If the file gives no time or memory, they are estimated
+    /// from earlier runs of these programs and arguments in the store.
     #[arg(long)]
     slurm: bool,
 }
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// How many runs are done, under way, waiting, failed
+    /// Print the numbers of runs that are done, in progress, waiting and failed
     Status(Of),
     /// Go on with a sweep that was cancelled or broken off, and try again what failed
     Resume {
@@ -76,14 +76,14 @@ enum What {
     Collect {
         #[command(flatten)]
         of: Of,
-        /// The folder for them.
+        /// The folder to write.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
         /// Leave out runs that are not done.
         #[arg(long)]
         partial: bool,
     },
-    /// Do one run of the sweep: what a task of a job array does
+    /// Do one run of the sweep, as a task of a job array
     #[command(hide = true)]
     Task {
         #[command(flatten)]

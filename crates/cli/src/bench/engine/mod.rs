@@ -37,7 +37,7 @@ pub struct EngineBench {
     /// Print one figure of the KnightSim thesis instead of all tables
     #[arg(long, value_name = "FIGURE")]
     figure: Option<Figure>,
-    /// How many rounds the medians are taken over
+    /// Number of rounds; medians are printed
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(5..))]
     rounds: u32,
     /// Maximum number of threads to measure [default: the number of cores]

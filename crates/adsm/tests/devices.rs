@@ -268,7 +268,7 @@ fn an_object_of_another_runtime_and_a_device_that_is_not_there_are_refused() {
     let (mut x, mut foreign) = (runtime.alloc::<u8>(9).unwrap(), other.alloc::<u8>(9).unwrap());
     assert!(matches!(add_one.call(1, 1).write(&mut foreign).launch(), Err(Error::Foreign { .. })));
     let told = add_one.call(1, 1).write(&mut x).on(1).launch().map(drop).unwrap_err().to_string();
-    assert_eq!(told, "device=1 makes no sense: there are 1, and the first is 0");
+    assert_eq!(told, "device=1 is not valid: there are 1, and the first is 0");
     assert!(runtime.alloc_on::<u8>(7, 9).is_err());
     assert!(Runtime::with(Vec::new(), Config::default()).is_err());
 }

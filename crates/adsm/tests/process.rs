@@ -253,7 +253,10 @@ fn bytes_that_cannot_be_had_end_the_process_with_a_word_why() {
     let output = case("case_cannot_fetch");
     assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{}", told(&output));
     let told = told(&output);
-    assert!(told.contains("was touched and can't be had: the simulated device: a download failed: broken"), "{told}");
+    assert!(
+        told.contains("was accessed, but its data can't be fetched: the simulated device: a download failed: broken"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Compare {
         }
         ui.report(&comparison)?;
         if !wrong.is_empty() {
-            bail!("'{}' did not end well on {}", self.guest.name(), wrong.join(", "));
+            bail!("'{}' failed on {}", self.guest.name(), wrong.join(", "));
         }
         Ok(())
     }

@@ -108,7 +108,7 @@ impl Launch {
         dispatch = dispatch.with_dims(self.grid.dims.max(self.group.dims));
         if dispatch.has_partial_groups() && kernel.uniform_groups {
             ui.note(
-                "the grid is no multiple of the group, and the kernel was compiled for groups of one size \
+                "the grid is not a multiple of the group, and the kernel was compiled for groups of one size \
                  (get_local_size answers the full size in the last ones); --std CL2.0 compiles for any",
             );
         }
@@ -228,7 +228,7 @@ impl Launch {
                 Some(Some(buffer)) => {
                     dump.elements(buffer.size).map_err(|error| miette!("--dump {}: {error}", dump.argument))?;
                 }
-                Some(None) => bail!("--dump {}: argument {} is no buffer", dump.argument, dump.argument),
+                Some(None) => bail!("--dump {}: argument {} is not a buffer", dump.argument, dump.argument),
                 None => bail!("--dump {}: there are {} arguments, counted from 0", dump.argument, buffers.len()),
             }
         }

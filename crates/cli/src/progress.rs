@@ -41,7 +41,7 @@ pub fn catch_interrupts() -> miette::Result<()> {
     };
     let refused = |error| {
         miette!(
-            help = "the limit of threads and processes may have been reached: see `ulimit -u`",
+            help = "the limit of threads and processes may be reached: see `ulimit -u`",
             "no thread can be started that waits for Ctrl-C: {error}"
         )
     };

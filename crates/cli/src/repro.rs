@@ -21,7 +21,7 @@ use std::{
 /// Repeat an experiment of a paper, and print the paper's figures, the measured ones, and their ratios.
 ///
 /// Results of runs are kept, so an experiment that was interrupted continues where it was. The exit code is 0 only if
-/// every run that it needs ended well.
+/// every run that it needs succeeded.
 #[derive(clap::Args)]
 pub struct Repro {
     /// The experiment (see `cohesim list experiments`).
@@ -77,7 +77,11 @@ impl Repro {
         drop(watched);
         show(&findings, out, ui)?;
         if !missing.is_empty() {
-            bail!("{} runs of '{}' are missing; what has ended is kept", missing.len(), experiment.name);
+            bail!(
+                "{} runs of '{}' are missing; the results of completed runs are kept",
+                missing.len(),
+                experiment.name
+            );
         }
         Ok(())
     }

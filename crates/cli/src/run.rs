@@ -145,8 +145,8 @@ impl Run {
 /// Serves a page about the run, and says where.
 fn watch(live: Live, port: u16) -> miette::Result<()> {
     let address = live.serve(port).map_err(|error| {
-        let help = "another run may have it: --live 0 takes one that is free";
-        miette!(help = help, "port {port} of this computer can't be had: {error}")
+        let help = "another run may use it: --live 0 takes a free port";
+        miette!(help = help, "port {port} of this computer can't be opened: {error}")
     })?;
     eprintln!("cohesim: the run is shown at http://{address}/");
     Ok(())

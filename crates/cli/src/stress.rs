@@ -139,7 +139,7 @@ impl Stress {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let machine = self.machine()?;
         if self.forget.is_some() && !self.moves_pages(&machine) {
-            return Err(miette!("--forget is about pages that are moved, and on '{}' none are", machine.name));
+            return Err(miette!("--forget leaves out steps of moving pages, and '{}' moves none", machine.name));
         }
         let start = Instant::now();
         let mut runs = Vec::new();

@@ -29,7 +29,10 @@ impl ViewCommand {
             let found = folder.canonicalize().into_diagnostic();
             let found = found.wrap_err_with(|| format!("results can't be read in '{}'", folder.display()))?;
             if !found.is_dir() {
-                bail!("'{}' is no folder: name one that --out has written, or one that holds such", folder.display());
+                bail!(
+                    "'{}' is not a folder: name one that --out has written, or one that contains such folders",
+                    folder.display()
+                );
             }
             folders.push(found);
         }
@@ -50,8 +53,8 @@ impl ViewCommand {
         });
         let view = View { folders, experiments: experiments.collect(), recall: Box::new(recall) };
         let server = Server::bind(view, self.port).map_err(|error| {
-            let help = "another `cohesim view` may have it: --port 0 takes one that is free";
-            miette!(help = help, "port {} of this computer can't be had: {error}", self.port)
+            let help = "another `cohesim view` may use it: --port 0 takes a free port";
+            miette!(help = help, "port {} of this computer can't be opened: {error}", self.port)
         })?;
         let (address, runs) = (format!("http://{}/", server.address()), server.runs());
         ui.print(&format!("{runs} runs to look at: {address} (Ctrl-C ends it)\n"))?;

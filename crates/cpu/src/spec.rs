@@ -212,12 +212,12 @@ pub enum SpecError {
     #[error("`{what}` of a core is {size}: it must be a power of two")]
     NotPowerOfTwo { what: &'static str, size: usize },
     #[error(
-        "a core has {count} physical {kind} registers for {threads} hardware threads: {needed} are needed at least"
+        "a core has {count} physical {kind} registers for {threads} hardware threads: at least {needed} are needed"
     )]
     FewRegisters { kind: &'static str, count: usize, threads: usize, needed: usize },
-    #[error("`{what}` of a core is {size}: {threads} hardware threads divide it, each needs at least 1")]
+    #[error("`{what}` of a core is {size}: {threads} hardware threads share it, and each needs at least 1")]
     TooSmall { what: &'static str, size: usize, threads: usize },
-    #[error("two functional units of a core do {class:?}: a class belongs to one")]
+    #[error("two functional units of a core execute {class:?}: a class of operations belongs to one unit")]
     TwoUnits { class: Class },
     #[error("a core has {kinds} kinds of functional units: {most} are possible")]
     ManyUnits { kinds: usize, most: usize },

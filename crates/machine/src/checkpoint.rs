@@ -85,12 +85,12 @@ pub enum CheckpointError {
     #[error("'{}' is not a checkpoint of cohesim", .0.display())]
     NotOne(PathBuf),
     #[error(
-        "the checkpoint '{}' is of format {found}, and this cohesim reads format {FORMAT}: write it again with this one",
+        "the checkpoint '{}' has format {found}, but this build of cohesim reads format {FORMAT}: write it again with this build",
         .path.display()
     )]
     Format { path: PathBuf, found: String },
     #[error(
-        "the checkpoint '{}' was written by another build of cohesim (version {version}, build {build}); a build reads its own checkpoints only: \
+        "the checkpoint '{}' was written by another build of cohesim (version {version}, build {build}); a build reads only its own checkpoints: \
          write it again with this one",
         .path.display()
     )]
@@ -106,7 +106,9 @@ pub enum CheckpointError {
          continue with cold caches"
     )]
     Keys { name: String, made: String, own: String },
-    #[error("the checkpoint is of another program, or of other arguments or options: give those that wrote it")]
+    #[error(
+        "the checkpoint was written by a different program, or with different arguments or options: give the original ones"
+    )]
     Program,
     #[error("the checkpoint was made before kernel {made}, so none can be written before kernel {wanted}")]
     Past { made: u64, wanted: u64 },
@@ -330,7 +332,7 @@ mod tests {
         let whole = fs::read(&file.0).unwrap();
         let told = |bytes: &[u8]| {
             fs::write(&file.0, bytes).unwrap();
-            Checkpoint::read(&file.0, "abc").err().expect("it is no checkpoint").to_string()
+            Checkpoint::read(&file.0, "abc").err().expect("it is not a checkpoint").to_string()
         };
         for end in (0..whole.len()).step_by(37) {
             told(&whole[..end]);
@@ -345,7 +347,7 @@ mod tests {
         *changed.last_mut().unwrap() ^= 1;
         assert!(told(&changed).contains("SHA-256"));
         assert!(told(b"\x7fELF").contains("is not a checkpoint"));
-        assert!(told(b"cohesim checkpoint 2 0.9\n").contains("is of format 2"));
+        assert!(told(b"cohesim checkpoint 2 0.9\n").contains("has format 2"));
         assert!(told(b"cohesim checkpoint 1\n").contains("is damaged"));
         checkpoint().write(&file.0, "xyz").unwrap();
         let error = Checkpoint::read(&file.0, "abc").err().unwrap().to_string();

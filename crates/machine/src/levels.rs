@@ -142,7 +142,7 @@ struct OwnFile {
     _mask: Option<MaskBytes>,
 }
 
-/// Memory of GPUs that is no level of another: how much there is, of each GPU or of all together.
+/// Size of the memory of GPUs where it is not a level above another memory: of each GPU, or of all together.
 pub struct OwnMemory {
     pub timing: Timing,
     pub size: Bytes,
@@ -171,7 +171,7 @@ pub fn own_memory(file: &mut File, role: GpuMemoryRole) -> Result<OwnMemory, Mac
     Ok(OwnMemory { timing, size: size.0, layout: Layout { stacks, channels, interleave } })
 }
 
-/// Of each GPU; lines are dealt over `banks`. `None` if memories of GPUs are no levels in this protocol.
+/// Of each GPU; lines are dealt over `banks`. `None` if memories of GPUs are not levels in this protocol.
 pub fn levels(
     file: &mut File,
     protocol: Protocol,

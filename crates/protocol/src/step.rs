@@ -227,7 +227,7 @@ pub trait Controller<const N: usize>: Send + Sync {
         *line
     }
 
-    /// Performs one action. `Err` says why it makes no sense for this line, which is a hole in the table.
+    /// Performs one action. `Err` says why the action is impossible for this line, which is a mistake in the table.
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
 }
 

@@ -40,12 +40,12 @@ const MARKS: [&str; 3] = ["run.json", "comparison.json", "findings.json"];
 pub enum OutError {
     #[error("results can't be written to '{}': {source}", folder.display())]
     Unwritable { folder: PathBuf, source: io::Error },
-    #[error("results can't be written to '{}': it is no folder", .0.display())]
+    #[error("results can't be written to '{}': it is not a folder", .0.display())]
     NoFolder(PathBuf),
     #[error("results can't replace the folder '{}', {why}: name another, such as one inside it", folder.display())]
     Fixed { folder: PathBuf, why: &'static str },
     #[error(
-        "the folder '{}' holds '{}', which is no result of an earlier run and would be lost: name another folder, or move \
+        "the folder '{}' holds '{}', which is not a result of an earlier run and would be lost: name another folder, or move \
          that away", folder.display(), found.display()
     )]
     Foreign { folder: PathBuf, found: PathBuf },
@@ -119,7 +119,8 @@ impl OutFolder {
             fs::remove_dir_all(&self.partial).map_err(unwritable)?;
             drop(old);
         }
-        // The name is on the disk when the folder is that it is in; where that can't be had, later is as good.
+        // Syncs the parent folder, so that the new name survives a crash. If the folder can't be opened, the system
+        // writes the name later, which is acceptable.
         let parent = self.target.parent().and_then(|parent| open(parent).ok());
         _ = parent.map(fsync);
         Ok(())

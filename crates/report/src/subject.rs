@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-/// Facts about the simulation itself. They are no results.
+/// Facts about the simulation itself. They are not results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
     pub seconds: f64,

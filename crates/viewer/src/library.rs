@@ -137,7 +137,7 @@ fn read(root: &Path, path: &Path, modified: SystemTime) -> What {
         }
         _ => kept(path),
     };
-    // A file that is no result, or of another version, is left out rather than the whole list.
+    // A file that is not a result, or is of another version, is left out rather than the whole list.
     let Ok(entry) = entry else { return What::Other };
     let name = if whole { name } else { format!("{}...", name.chars().take(12).collect::<String>()) };
     What::Run(Box::new(Entry { id, name, written, whole, path: of.to_owned(), ..entry }))

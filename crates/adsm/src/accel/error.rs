@@ -5,7 +5,9 @@
 pub enum DeviceError {
     #[error("{device} has no room for {asked} bytes{}", free.map(|f| format!(" ({f} are free)")).unwrap_or_default())]
     OutOfMemory { device: String, asked: usize, free: Option<u64> },
-    #[error("{device} is lost: {why}; what only it had is gone; salvage() brings back what the CPU last had")]
+    #[error(
+        "{device} is lost: {why}; data that only this device held is gone; salvage() restores the CPU's latest copies"
+    )]
     Lost { device: String, why: String },
     #[error("{device}: {what} failed: {why}")]
     Failed { device: String, what: &'static str, why: String },

@@ -135,7 +135,7 @@ impl Cache {
             } else if self.to.leads_to(send.to) {
                 self.to.send(send.into());
             } else {
-                let top = self.top.as_ref().expect("a node that is no neighbour is a requester");
+                let top = self.top.as_ref().expect("a node that is not a neighbour is a requester");
                 let (port, reply) = self.orders.reply.take().expect("a requester is told once");
                 let stamp = stamp_of(self.to.era, send.stamps.cts);
                 top.wires[port].2.send(Lane::Reply, Reply { stamp, ..reply }, HEADER);

@@ -61,7 +61,7 @@ impl Machine {
     }
 }
 
-/// Whether testers can measure the machine's fabric: beside a host outside, without logical time, and where memories are no levels.
+/// Whether testers can measure the machine's fabric: beside a host outside, without logical time, and where memories are not levels.
 /// Of other machines with a fabric, a core or the GPUs are measured.
 fn can_measure_fabric(machine: &Description) -> bool {
     let until_synchronised = machine.protocol.protocol.sees == protocol::roles::Sees::UntilSynchronised;

@@ -33,13 +33,14 @@ impl FromStr for Dump {
         let form = "write ARGUMENT:TYPE:START..END, for example 2:f32:0..8";
         let mut parts = text.splitn(3, ':');
         let (Some(argument), Some(scalar)) = (parts.next(), parts.next()) else { return Err(form.into()) };
-        let argument = argument.parse().map_err(|_| format!("'{argument}' is no number of an argument; {form}"))?;
+        let argument =
+            argument.parse().map_err(|_| format!("'{argument}' is not the number of an argument; {form}"))?;
         let range = match parts.next() {
             None => None,
             Some(range) => {
                 let ends =
                     range.split_once("..").and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
-                let (start, end) = ends.ok_or_else(|| format!("'{range}' is no range; {form}"))?;
+                let (start, end) = ends.ok_or_else(|| format!("'{range}' is not a range; {form}"))?;
                 if start > end {
                     return Err(format!("'{range}' ends before it starts"));
                 }
@@ -101,9 +102,9 @@ mod tests {
     #[test]
     fn what_is_not_there_can_not_be_printed() {
         let refused = |text: &str| text.parse::<Dump>().unwrap_err();
-        assert!(refused("x:f32:0..8").contains("no number of an argument"));
-        assert!(refused("1:float:0..8").contains("no type of number"));
-        assert!(refused("1:f32:8").contains("'8' is no range"));
+        assert!(refused("x:f32:0..8").contains("not the number of an argument"));
+        assert!(refused("1:float:0..8").contains("not a type of number"));
+        assert!(refused("1:f32:8").contains("'8' is not a range"));
         assert!(refused("1:f32:8..0").contains("ends before it starts"));
         let dump: Dump = "0:u64:0..3".parse().unwrap();
         assert_eq!(dump.take(&[0; 20]).unwrap_err(), "elements 0..3 were asked for, but the buffer has 2 of u64");

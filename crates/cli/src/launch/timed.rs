@@ -92,7 +92,7 @@ impl Timed {
         }
         match &run.outcome {
             Outcome::Finished => {}
-            other => return Err(miette!("the launch on '{}' did not come to its end: {other}", machine.name)),
+            other => return Err(miette!("the launch on '{}' did not complete: {other}", machine.name)),
         }
         ended.into_diagnostic()?;
         Ok(Simulated { summary: Summary::of(&subject), checked: self.check })

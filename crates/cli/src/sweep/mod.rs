@@ -63,7 +63,7 @@ struct How {
 enum What {
     /// Print the numbers of runs that are done, in progress, waiting and failed
     Status(Of),
-    /// Go on with a sweep that was cancelled or broken off, and try again what failed
+    /// Continue a sweep that was cancelled or interrupted, and repeat the runs that failed
     Resume {
         #[command(flatten)]
         of: Of,
@@ -127,7 +127,7 @@ impl Sweep {
                 let sweep = of.load()?;
                 sweep.store.cancel(&sweep.id, true).into_diagnostic()?;
                 slurm::cancel(&sweep.store, &sweep.id)?;
-                ui.print("all processes that work on it stop; `sweep resume` goes on\n")?;
+                ui.print("all processes that work on the sweep stop; `sweep resume` continues it\n")?;
                 ui.report(&sweep.count())
             }
             (Some(What::Collect { of, out, partial }), _) => of.load()?.collect(&out, partial, ui),
@@ -176,7 +176,7 @@ impl Loaded {
         self.status(ui)?;
         match left {
             0 => Ok(()),
-            left => bail!("{left} of {} runs are not done; what has ended is kept", self.tasks.len()),
+            left => bail!("{left} of {} runs are not done; the results of completed runs are kept", self.tasks.len()),
         }
     }
 
@@ -252,7 +252,7 @@ impl Loaded {
         let count = self.count();
         if count.done < count.runs && !partial {
             bail!(
-                "{} of {} runs are not done: go on with `sweep resume`, or leave them out with --partial",
+                "{} of {} runs are not done: continue with `sweep resume`, or leave them out with --partial",
                 count.runs - count.done,
                 count.runs
             );
@@ -266,7 +266,7 @@ impl Loaded {
     /// Executes one run, unless it is done or another process has claimed it.
     fn one(&self, number: usize) -> miette::Result<()> {
         catch_interrupts()?;
-        let none = || miette!("the sweep has {} runs, of which none is number {number}", self.tasks.len());
+        let none = || miette!("the sweep has {} runs, numbered from 0; there is no number {number}", self.tasks.len());
         let (key, task) = self.tasks.get(number).ok_or_else(none)?;
         if self.store.is_cancelled(&self.id) {
             return Ok(());

@@ -105,7 +105,7 @@ fn a_folder_for_results_is_looked_at_before_the_program_runs() {
     std::fs::write(folder.file("mine/notes.txt"), "mine").unwrap();
     let refused = run(&folder.file("mine"));
     assert!(refused.out.is_empty(), "the program ran: {}", refused.out);
-    assert!(refused.error().contains("which is no result of an earlier run"));
+    assert!(refused.error().contains("which is not a result of an earlier run"));
     run(&folder.file("results")).result();
     std::fs::write(folder.file("results/trace.json"), "of an earlier run").unwrap();
     run(&folder.file("results")).result();

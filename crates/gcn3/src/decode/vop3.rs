@@ -48,7 +48,7 @@ fn source(op: Op, n: usize, name: &'static str, code: u32) -> Result<Operand, Re
     let operand = field.source(code, kind)?;
     let wrong = match kind {
         _ if operand == Operand::LITERAL => Some("is a literal, which VOP3 has no room for"),
-        Kind::Mask if code > 127 => Some("is no pair of scalar registers"),
+        Kind::Mask if code > 127 => Some("is not a pair of scalar registers"),
         Kind::S32 if operand.is_vgpr() => Some("is a vector register where a scalar must stand"),
         _ => None,
     };

@@ -43,7 +43,7 @@ impl FromStr for Spread {
                 Some(gpu) => Self::Device(gpu),
                 None => {
                     return Err(format!(
-                        "'{text}' is no way to spread buffers: ranges, pages, first-touch, shared, or device N"
+                        "'{text}' is not a way to spread buffers: use ranges, pages, first-touch, shared, or device N"
                     ));
                 }
             },

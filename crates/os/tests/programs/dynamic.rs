@@ -139,7 +139,7 @@ fn a_loader_that_can_not_be_used_is_named_with_the_reason() {
     assert!(said(b"/none\0").contains("--host-libraries") && said(b"/none\0").contains("--root DIR"));
     assert!(said(b"/proc/self/maps\0").contains("it needs /proc/self/maps"));
     for no_path in [&b"/none"[..], b"\0", b"", b"/a\0b\0"] {
-        assert!(said(no_path).contains("the path of its loader is no path"), "{no_path:?}");
+        assert!(said(no_path).contains("the path of its loader is not a valid path"), "{no_path:?}");
     }
     assert!(said(b"/here\0").contains("'/here', can't be used"), "{}", said(b"/here\0"));
     folder.write("text", "no ELF file");

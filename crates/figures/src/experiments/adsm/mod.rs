@@ -84,5 +84,5 @@ fn milliseconds(run: &Measured) -> f64 {
 
 /// The text of `[gmac]` states few values of its figures; beside them stand those that the native runtime measures
 /// (crates/adsm/README.md).
-const HARDWARE: &str = "'hardware' is no result of this run: it is what the native runtime in crates/adsm took on an NVIDIA H200 at the \
+const HARDWARE: &str = "'hardware' is not a result of this run: it is what the native runtime in crates/adsm took on an NVIDIA H200 at the \
                         paper's sizes (constants from its README.md)";

@@ -319,7 +319,7 @@ impl FromStr for PolicyKind {
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
-            format!("'{text}' is no memory policy: {}", names.join(", "))
+            format!("'{text}' is not a memory policy: use one of {}", names.join(", "))
         })
     }
 }

@@ -1,7 +1,8 @@
 //! A sweep on a real Slurm: two nodes on this computer, with a controller and an authentication of their own.
 //!
-//! The sweep is disturbed in every way that matters: a task is killed, the controller is killed and started again, all of it is
-//! cancelled and gone on with. In the end no run has been done twice, and the table is that of a sweep without Slurm.
+//! The sweep is disturbed in the ways that occur in practice: a task is killed, the controller is killed and restarted,
+//! the whole sweep is cancelled and resumed. At the end no run must have been executed twice, and the table must equal
+//! that of a sweep without Slurm.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
-//! What the texts of the workspace promise: sources are cited by keys that `docs/papers.md` has, links lead to files
-//! and headings, tests, tasks and examples that pages name exist, `docs/` is a book that has every page, every crate
-//! has a README, and the two pages that visitors read first stay short.
+//! Checks the texts of the workspace: sources are cited by keys of `docs/papers.md`; links lead to files and headings;
+//! the tests, tasks and examples that pages name exist; `docs/` is a book that has every page; every crate has a
+//! README; and README.md and ARCHITECTURE.md stay short.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! `cohesim list parts`: the parts from which sections of machine files can be made.
+//! `cohesim list parts`: the parts that sections of machine files can start from.
 
 use crate::ui::Ui;
 use machine::{about_part, shipped_parts};

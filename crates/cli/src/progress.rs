@@ -1,7 +1,8 @@
-//! How far a simulation is, while it runs; and how the user ends it early.
+//! Shows the progress of a simulation while it runs, and lets the user end it early.
 //!
-//! On a terminal a bar on standard error: instructions of host code and kernels, workgroups done of those that are known, simulated
-//! time, speed, and what is left of the kernels that are known. Elsewhere a line of that on standard error every ten seconds.
+//! On a terminal, a bar on standard error shows the instructions of host code and kernels, the number of workgroups
+//! done and enqueued, simulated time, speed, and the estimated time for the enqueued kernels. If standard error is not
+//! a terminal, one such line is printed every ten seconds.
 
 use crate::ui::Ui;
 use engine::{Headway, Hertz, Monitor, Time};

@@ -1,4 +1,4 @@
-//! `cohesim repro`: an experiment of a paper, what it reports beside what is measured.
+//! `cohesim repro`: repeats an experiment of a paper, and prints the paper's figures beside the measured ones.
 
 use crate::{
     bench::engine::knightsim,

@@ -1,5 +1,5 @@
-//! A test of the commands that pages of the documentation show: this program must understand each of them, and the
-//! machines, programs and experiments that they name must exist.
+//! A test of the commands in the documentation: this program must accept each of them, and the machines, programs and
+//! experiments that they name must exist.
 
 #[path = "../tests/pages/mod.rs"]
 mod pages;

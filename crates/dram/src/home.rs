@@ -1,9 +1,9 @@
 //! The home of lines: a record of each line beside its bytes, and waiting messages. It knows no time.
 //!
 //! Every message is a step of the protocol's table for its home, which is stateless or a directory. A line in the
-//! initial state needs no record. Where the number of records is limited, others are dropped (`Evict`). A message
-//! that the table stalls waits in order with its line and is retried after each step of that line. An answer is never
-//! stalled.
+//! initial state needs no record. If the number of records is limited, a record is evicted to make room (`Evict`). A
+//! message that the table stalls waits in order with its line and is retried after each step of that line. An answer is
+//! never stalled.
 
 use crate::{
     Backing,

@@ -1,4 +1,4 @@
-//! Runs that are looked at, paused and stopped while they go on.
+//! Runs that are observed, paused and stopped while they are in progress.
 
 use engine::{Hertz, Model, Monitor, Outcome, Run, RunOptions, Snapshot, Time};
 use std::{thread, time::Duration};

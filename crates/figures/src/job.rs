@@ -1,4 +1,4 @@
-//! A run that an experiment needs, and what it brings.
+//! A run that an experiment needs, and its results.
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};

@@ -1,5 +1,5 @@
-//! Memories of GPUs that are levels above the host's, as a machine file says in `[gpu.memory]`: each holds blocks of it
-//! (UMH, `[umh]`, 5).
+//! GPU memories that are levels above the host's memory, and hold blocks of it (UMH, `[umh 5]`): section `[gpu.memory]`
+//! of a machine file.
 
 use crate::{
     caches::{WireFile, wire},

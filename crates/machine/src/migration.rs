@@ -1,5 +1,5 @@
-//! Measures the parts of a page migration to the GPU that accessed the page, each beside the value that the machine
-//! file implies.
+//! Measures the parts of a page migration to the GPU that accessed the page, and shows each beside the value that the
+//! machine file implies.
 
 use crate::{
     build::{self, Agents, Memories},

@@ -1,4 +1,4 @@
-//! Every parameter of a machine: its value, where it was set, and the comment there, which names its source.
+//! Every parameter of a machine: its value, the file that sets it, and the comment there, which names its source.
 
 use crate::file::{File, Layer, join};
 use serde::Serialize;

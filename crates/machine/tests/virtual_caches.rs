@@ -1,5 +1,6 @@
-//! Caches that go by virtual addresses, under random accesses: entries of the forward-backward table go all the time, pages move while they are accessed,
-//! and every read is right. What can't have such caches says why.
+//! Caches with virtual tags, under random accesses: entries of the forward-backward table are evicted all the time,
+//! pages move while they are accessed, and every read is right. Machines that can't have such caches are rejected with
+//! the reason.
 
 mod support;
 

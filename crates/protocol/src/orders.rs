@@ -1,18 +1,18 @@
 //! Orders: acquires and releases, which concern all lines of a cache at once.
 //!
-//! An order is a message about [`WHOLE`]. A cache has one record for it, with a table of its own. The table decides
-//! the sequence in which the order is carried out: on all lines here, by the level below, by peers. It does not
-//! handle single lines. A message about [`WHOLE`] that a controller sends to itself is delivered to each of its lines
-//! (a *sweep*), and a `Done` from itself comes back when every line has answered. The components that run controllers
-//! and the checker both work this way, so the table alone defines an order. An order may also be about the lines of
-//! one page ([`whole_page`]): components then put the page in the messages of the table, and sweep only its lines.
+//! An order is a message about [`WHOLE`]. A cache has one record for it, with a table of its own. The table decides the
+//! sequence in which the order is carried out: on all lines here, by the level below, by peers. It does not handle
+//! single lines. A message about [`WHOLE`] that a controller sends to itself is delivered to each of its lines (a
+//! *sweep*), and a `Done` from itself comes back when every line has answered. The components that run controllers and
+//! the checker both work this way, so the table alone defines an order. An order may also be about the lines of one
+//! page ([`whole_page`]): components then put the page in the messages of the table, and sweep only its lines.
 //!
-//! `Acquire` and `Release` have device scope or less; `...Wide` have system scope. In `Sweep` all lines are being
-//! swept; in `Forgetting` and `Flushing` too, and then the level below is told. In `Below` and `Peers` other nodes
-//! carry the order out. In `Ask` the level below is asked for the latest logical time, and then all lines are swept
-//! with it (`Raise`). Orders of device scope stop at the first-level caches, except those that ask for the latest
-//! time. When logical time restarts, a record drops the latest time it has heard of, as messages drop their
-//! timestamps.
+//! `Acquire` and `Release` have device scope or less; `...Wide` have system scope. States of the record: in `Sweep`,
+//! all lines are being swept. In `Forgetting` and `Flushing`, they are, too, and the order is then passed to the level
+//! below. In `Below` and `Peers`, other nodes carry the order out. In `Ask`, the record has asked the level below for
+//! the latest logical time, with which all lines will be swept (`Raise`). Orders of device scope stop at the
+//! first-level caches, except those that ask for the latest time. When logical time restarts, a record drops the latest
+//! time it has heard of, as messages drop their timestamps.
 
 use crate::{Block, Controller, Kind, Line, Msg, Node, Place, Stamps, Table, Work, protocol};
 use mem::{LineAddr, PAGE, PhysAddr, Scope};

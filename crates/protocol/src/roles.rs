@@ -1,5 +1,5 @@
-//! What a machine has to know of a protocol to be built with it: the controller for each role, what is guaranteed to
-//! readers, and what the machine must have.
+//! What a machine needs to know about a protocol: the controller for each role, the guarantees to readers, and the
+//! elements that the machine must have.
 
 use crate::{Controller, Stamp, Table};
 use mem::{LINE, LineAddr, PhysAddr, Zone};

@@ -1,4 +1,5 @@
-//! What the checker finds where a cell of NMOESI is made the obvious, hasty one; and systems too large for every run.
+//! What the checker finds if a cell of NMOESI is replaced by the obvious but wrong one; and checks of systems that are
+//! too large for every test run.
 
 use mem::LineAddr;
 use protocol::{

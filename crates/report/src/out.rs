@@ -1,9 +1,9 @@
 //! The folder of `--out`: the files of a run appear in it together or not at all.
 //!
-//! They are written to a folder beside it, `.NAME.partial`, which takes its place in one step when all of them are on the
-//! disk; what an earlier run left there goes then, as a whole. That folder is made and locked before the run starts, so that
-//! one that can't be written is noticed then, and two runs can't have one folder. Files that are not of a run are never
-//! touched: a folder that holds any is refused.
+//! The files are written to a folder `.NAME.partial` beside it. When all of them are on the disk, that folder replaces
+//! the target in one step, and with it the results of an earlier run. The partial folder is created and locked before
+//! the run starts, so that an unwritable place is detected at once, and two runs can't use one target. Files that are
+//! not results of a run are never touched: a target that has such files is refused.
 
 use rustix::{
     fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, fsync, openat, renameat_with},

@@ -1,8 +1,8 @@
-//! What the drawing of a machine colours its elements by: how busy each was, how much waited there, how often it had what it was
-//! asked for.
+//! The measures by which the drawing of a machine colours its elements: how busy each was, how full its queues were,
+//! and its hit rate.
 //!
-//! Elements are those of the machine's plan (`plan.json`). What each measured is found by its path, and by what statistics are
-//! called (`docs/statistics.md`): a number that an element does not measure is none, not 0.
+//! Elements are those of the machine's plan (`plan.json`). An element's statistics are found by its path and their
+//! names (`docs/statistics.md`). A statistic that an element does not count is absent, not 0.
 
 use crate::{file, statistics::Value};
 use serde::{Deserialize, Serialize};

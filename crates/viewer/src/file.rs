@@ -1,4 +1,4 @@
-//! Files of results, which may be anybody's.
+//! Reads files of results, which may come from an untrusted source.
 //!
 //! Links are not followed, so that nothing outside the named folders is shown, and anything but a regular file is not
 //! opened: reading a pipe would wait for its writer.

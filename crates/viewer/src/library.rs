@@ -1,7 +1,8 @@
-//! What there is to look at: results below the folders that were named.
+//! The results that the page can show: those in the folders given on the command line, and their subfolders.
 //!
-//! A folder with `run.json` is a run, one with `findings.json` an experiment, a file `*.result` a run that `repro` keeps. They are
-//! looked for at each request; a file is read again only when its time or length has changed.
+//! A folder with `run.json` is a run, one with `findings.json` an experiment, a file `*.result` a run that `repro`
+//! keeps. The folders are searched at each request; a file is read again only when its modification time or length has
+//! changed.
 
 use crate::file;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! A page about a run in progress: how far it is, what waits for what, and how full its queues are, with buttons to
-//! pause and to stop it.
+//! A page about a run in progress: its progress, which elements wait for which, and how full queues are, with buttons
+//! to pause and to stop the run.
 //!
 //! The simulating process serves it on the loopback address, under the rules of [`server`](crate::server): only
 //! requests that name this server and come from its own page are answered. The page asks once a second, and only while

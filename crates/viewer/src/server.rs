@@ -1,7 +1,8 @@
 //! Answers requests: the page's own files, and results as JSON.
 //!
-//! Only `GET` is answered. A request must name this server as its `Host`, and a page that asks must be this server's
-//! own (`Origin`): other pages that the browser has open, and names that lead to the loopback address, learn nothing.
+//! Only `GET` is answered. A request must name this server as its `Host`, and a request by a page must come from this
+//! server's own page (`Origin`). Other pages in the browser, and host names that resolve to the loopback address, get
+//! no data.
 
 use crate::{
     assets, elements, file,

@@ -1,4 +1,4 @@
-//! `stats.json` of a run: statistics by region, and what they come to over all of it.
+//! `stats.json` of a run: statistics by region, and their totals over the run.
 
 use crate::file;
 use serde::{Deserialize, Serialize};

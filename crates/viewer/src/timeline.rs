@@ -1,5 +1,5 @@
-//! What happened when: regions of a run, what GPUs and copies spent each of them on, curves of the whole machine, and spans of a
-//! trace where one was taken.
+//! The time line of a run: its regions, what GPUs and copies spent each of them on, curves of the whole machine, and
+//! the spans of a trace if the run has one.
 
 use crate::{
     file,

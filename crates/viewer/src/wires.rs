@@ -1,4 +1,4 @@
-//! What wires of a fabric carried, by cause: statistics that are matrices of messages and bytes.
+//! The messages and bytes that the wires of a fabric carried, by cause, from statistics that are matrices.
 
 use crate::statistics::Value;
 use serde::Serialize;

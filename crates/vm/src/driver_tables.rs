@@ -1,8 +1,8 @@
 //! Page tables that a driver keeps, and the faults that it handles.
 //!
-//! Each GPU has a table of its own, an address space. A walk that finds no page, or finds a read-only page for a
-//! write, is a fault: its question is parked until the driver has answered, and occupies no walker. The driver is
-//! told once per page.
+//! Each GPU has a table of its own, an address space. A walk that finds no page, or finds a read-only page for a write,
+//! is a fault: its request is parked until the driver has answered, and occupies no walker. The driver is notified once
+//! per page.
 
 use crate::{PageSize, Rights, Translation};
 use engine::EventCount;

@@ -1,4 +1,4 @@
-//! Outstanding misses: translations that have been asked for below.
+//! Outstanding misses: translations that have been requested from below.
 
 use crate::{PageSize, Shootdown, Translate, TranslationId};
 use engine::{Context, Lane, Level, Scope};

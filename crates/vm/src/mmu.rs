@@ -1,11 +1,11 @@
 //! The memory management unit between requesters and their caches (`[giles 3.2.7, Fig. 3.12]`; the TLB of a compute
 //! unit in `[vcache 2]`).
 //!
-//! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar
-//! memory of a compute unit. A request that hits in the TLB goes on in the cycle in which it came. One that misses
-//! waits while the page is asked for below; other requests pass it (hit under miss), and requests for the same page
-//! wait with it. In lanes whose order requesters rely on, no request passes another: requests are still looked up as
-//! they come, so that misses overlap, but they leave in order.
+//! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar memory
+//! of a compute unit. A request that hits in the TLB is forwarded in the cycle of its arrival. A request that misses
+//! waits while the translation is requested from below; other requests pass it (hit under miss), except those for its
+//! page, which wait with it. In lanes whose order requesters rely on, requests are looked up as they arrive, so that
+//! misses overlap, but leave in order.
 //!
 //! Answers of caches carry no address. They go straight to the requester and do not pass through the MMU.
 

@@ -1,8 +1,8 @@
 //! A TLB that several elements share: the second level of a core, or the TLB of an IOMMU, "a second-level shared GPU
 //! TLB" (`[vcache 3]`).
 //!
-//! Its bandwidth is limited to a number of look-ups per cycle. Questions beyond that wait in their wires and are
-//! served round-robin. Misses for one page are merged into one question below.
+//! Its bandwidth is limited to a number of look-ups per cycle. Requests beyond that wait in their wires and are served
+//! round-robin. Misses for one page are merged into one request below.
 
 use crate::{
     FbtTables, PageSize, Tlb, TlbSpec, Translate, Translated,

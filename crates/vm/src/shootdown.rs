@@ -2,9 +2,9 @@
 //! waits.
 //!
 //! Each element that caches translations receives shootdowns on a wire. It drops the translation at once, is busy for
-//! as long as its spec says, and answers when all earlier requests for it are done; the results of those are not
-//! cached. Elements that others ask come first, or they would be asked again and answer with the old translation:
-//! [`Shootdowns`] works in stages.
+//! the time that its spec states, and answers when all earlier requests for that translation are done; their results
+//! are not cached. [`Shootdowns`] works in stages, lower elements first: a TLB that had dropped a translation could
+//! otherwise fetch the old one again from an element below it.
 
 use crate::{PageSize, Roots};
 use engine::{Context, Counter, Credits, EventCount, Histogram, Lane, Scope};

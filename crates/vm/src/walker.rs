@@ -1,9 +1,9 @@
 //! Page-table walkers: a fixed number of them, behind a queue (`[giles 3.2.7]`, `[vcache 2, Table 1]`).
 //!
-//! A walker reads the entries of the tables level by level. Each read is a load of 8 bytes by physical address, on
-//! the wire to a core's cache, a cache of its own, or memory. A page-walk cache of upper levels lets it start lower.
-//! A flat walk instead takes a fixed time, as in M2S-CGM (`[giles]`), and answers with the physical address that the
-//! asker knows.
+//! A walker reads the entries of the tables level by level. Each read is a load of 8 bytes by physical address, on the
+//! wire to a core's cache, a cache of its own, or memory. A page-walk cache of upper levels lets it start lower. A flat
+//! walk instead takes a fixed time, as in M2S-CGM (`[giles]`), and answers with the physical address that the request
+//! carries.
 
 use crate::{
     DriverTables, Mistranslation, PageSize, Rights, Roots, Shootdown, TlbSpec, Translate, Translated, Translation,

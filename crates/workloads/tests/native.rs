@@ -1,7 +1,7 @@
-//! The programs on this computer: are they right without anything of cohesim's?
+//! The built-in programs run natively on this computer, without the simulator, and must compute right results.
 //!
-//! Those for the CPU alone run as they are committed. The host programs of the workloads are built anew and run on PoCL.
-//! That needs gcc, the OpenCL headers and PoCL; without them the test says that nothing was run, or fails where
+//! Programs for the CPU alone run as committed. The host programs of the workloads are rebuilt and run on PoCL. That
+//! needs gcc, the OpenCL headers and PoCL; without them the test reports that nothing was run, or fails where
 //! `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
 
 use std::{

@@ -6,8 +6,8 @@
 //! another element is used.
 //!
 //! Only a fault shows that a block was read, and a fault costs as much as a small transfer. A block that was read after
-//! each of eight returns is trusted: it is opened without a fault, as many times in a row as it was seen to be read.
-//! Then it is left closed once, as a check.
+//! each of the last eight returns is trusted: it is opened without a fault, for as many returns as it was seen to be
+//! read. Then it is left closed once, to check that the program still reads it.
 
 use std::{
     ops::Range,

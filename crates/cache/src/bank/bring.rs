@@ -1,4 +1,4 @@
-//! Accesses that need their line here: what they would find, and fetching the line for them.
+//! Accesses that are performed in this cache and so need their line here: looks the line up, and fetches it for them.
 
 use super::{Bank, Offer, stands};
 use mem::{Block, LINE};

@@ -1,4 +1,4 @@
-//! How a bank accepts a message: it is answered now, waits, or is turned away.
+//! How a bank accepts a message: it is served now, queued, or refused.
 
 use super::{Bank, Wait};
 use mem::{Block, LINE};

@@ -1,9 +1,9 @@
-//! Orders for all lines, or all lines of a page. They come when a kernel starts or ends, when a compute unit acquires
-//! or releases, or from a cache above that carries out such an order.
+//! Orders for all lines, or all lines of a page. A cache receives one when a kernel starts or ends, when a compute unit
+//! acquires or releases, and from a cache above that carries out such an order.
 //!
 //! The table of orders ([`protocol::orders`]) decides the steps of an order and their sequence. The cache keeps the
-//! record that the table works on, passes a message for all lines to each of its lines, and tells the record when all
-//! have answered.
+//! record that the table works on, passes a message for all lines to each of its lines, and reports to the record when
+//! all of them have answered.
 
 use super::Cache;
 use engine::Lane;

@@ -1,5 +1,5 @@
-//! Does the runs of a sweep here, several at a time, each a process of its own: one that is killed, or runs out of memory, takes
-//! nothing with it.
+//! Executes the runs of a sweep on this computer, several at a time. Each run is a process of its own, so a run that is
+//! killed, or exhausts the memory, does not affect the others.
 
 use super::{
     store::{Claim, Failure, RENEWED, State, Store},

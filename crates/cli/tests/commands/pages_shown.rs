@@ -1,4 +1,4 @@
-//! The commands that pages show are run, on small inputs, and print what the page says they print.
+//! Runs the commands that documentation pages show, on small inputs: each must print what its page says.
 
 use crate::{
     pages::{self, Shown, readers_own, words},

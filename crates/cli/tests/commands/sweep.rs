@@ -1,4 +1,4 @@
-//! `cohesim sweep`: runs are kept, broken off, gone on with, and collected.
+//! `cohesim sweep`: runs are stored, interrupted, resumed and collected.
 
 use crate::support::cohesim;
 use std::{

@@ -1,7 +1,8 @@
-//! The commands that the workspace's pages show: where they stand, and the words that a shell makes of them.
+//! Finds the commands in the workspace's documentation pages: their places, and the words into which a shell splits
+//! them.
 //!
-//! A command stands in a block of code, indented or fenced. In a block ```` ```console ````, lines that begin with `$ ` are commands and the others
-//! are what they print; a line `...` stands for any number of lines.
+//! A command stands in a block of code, indented or fenced. In a block ```` ```console ````, lines that begin with `$ `
+//! are commands and the others are what they print; a line `...` stands for any number of lines.
 
 use std::{
     fs,

@@ -1,9 +1,10 @@
 //! Prefetches of data: lines that a core loads into its L1D before an instruction asks for them.
 //!
-//! `NextLine` asks for the lines behind each line that is loaded from. `Stride` keeps, for each of 64 load instructions
-//! chosen by a hash of their address, the last address and its distance from the one before; if that distance occurs
-//! twice in a row, the addresses ahead are asked for. Neither leaves the page, as its frame is all that is known. The
-//! paper names no prefetcher; these are the two that its field compares with.
+//! `NextLine` requests the lines after each line that a load accesses. `Stride` has a table of 64 entries, indexed by a
+//! hash of the load instruction's address, with the last data address and its distance from the one before; if that
+//! distance occurs twice in a row, the addresses ahead are requested. Neither crosses the end of the page, since the
+//! core knows the frame of that page only. The paper names no prefetcher; these two are the usual baselines in the
+//! literature.
 
 use crate::{Prefetch, PrefetchSpec};
 use mem::{Bytes, LINE, PAGE, PhysAddr, VirtAddr};

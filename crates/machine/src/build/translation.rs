@@ -1,4 +1,4 @@
-//! Builds page walkers, MMUs and TLBs, and the shootdowns that tell them of changed tables.
+//! Builds page walkers, MMUs and TLBs, and the shootdowns that notify them of changed page tables.
 //!
 //! ```text
 //! core ---- mmu ---- l1d             cu ---- mmu ---- l1v

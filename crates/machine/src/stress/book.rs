@@ -1,8 +1,8 @@
 //! The expected values of testers whose pages are moved: which tester writes each word, and which values a read may
 //! return.
 //!
-//! Where caches go by virtual addresses, some pages are never written and have two names: reads of both must return what
-//! memory held at first, zeros.
+//! If caches have virtual tags, some pages are never written and have two names: reads under both must return the
+//! initial contents of memory, zeros.
 //!
 //! Each word except the last of a line has one tester that writes it. That tester must always read its own last value,
 //! wherever the page has moved meanwhile. Other testers must read a value not older than that of the last

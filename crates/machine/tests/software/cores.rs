@@ -1,7 +1,7 @@
-//! Cores without hardware: they fetch one instruction after the other and perform stores when chance has it.
+//! Cores without a hardware model: they fetch one instruction after the other and perform stores after random delays.
 //!
-//! What they share with real ones is the order that total store order asks for: stores are performed oldest first, any time
-//! after they were executed; a core that holds a line for a locked access keeps all others from writing it.
+//! Like real cores they obey total store order: stores are performed oldest first, any time after they were executed,
+//! and a core that holds a line for a locked access keeps all others from writing it.
 
 use super::{caches, kept::Kept};
 use cpu::{Executed, Fetch, Program, Touch};

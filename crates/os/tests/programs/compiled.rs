@@ -1,4 +1,5 @@
-//! Programs built by compilers on this computer. If a compiler is missing, the test says so and passes.
+//! Programs built by compilers on this computer. If a compiler is missing, the test reports that it was skipped, and
+//! passes.
 
 use crate::support::{Folder, Outcome, run_program};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What a diagram shows of a table: its states as nodes in columns, and its changes of state as edges between them.
+//! The graph of a table, for its diagram: states are nodes in columns, and transitions are edges between them.
 
 use crate::{Cell, Table};
 

@@ -1,8 +1,9 @@
-//! Where boxes and arrows of a diagram lie.
+//! The positions of a diagram's boxes and arrows.
 //!
-//! Columns are given; an edge that skips columns passes each of them at a waypoint. Boxes and waypoints of a column are put into the order
-//! that makes edges cross least (by the mean position of their neighbours, to and fro), then as near to the height of their neighbours
-//! as the order allows. An edge leaves its box at a port of its own, beside its label.
+//! Columns are given; an edge that skips columns passes each of them at a waypoint. The boxes and waypoints of a column
+//! are first ordered so that few edges cross: they are sorted by the mean position of their neighbours, in passes to
+//! the right and to the left. Then each is moved as close to the height of its neighbours as the order allows. An edge
+//! leaves its box at a port of its own, beside its label.
 
 use super::graph::{Edge, Graph};
 use std::cmp::Ordering;

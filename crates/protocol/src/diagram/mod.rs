@@ -1,8 +1,9 @@
 //! A table as a state diagram: states are boxes, transitions are labelled arrows. The drawing is an SVG image.
 //!
-//! A line is at rest at the left, has a transaction in flight in the middle, and is at rest again at the right; so a state at rest
-//! is drawn at both sides, and nearly all arrows point to the right. Transitions between the same two states are one arrow, events
-//! that leave a state as it is stand inside its box, and events that wait or can't happen are left out: the table has them.
+//! Stable states are drawn twice, at the left and at the right, and transient states between them. A transaction is
+//! then a path from left to right, and nearly all arrows point to the right. All transitions between two states share
+//! one arrow. Events that leave a state unchanged are listed inside its box. Events that wait or can't happen are left
+//! out; the table has them.
 
 mod draw;
 mod graph;

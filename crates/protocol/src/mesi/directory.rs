@@ -5,9 +5,9 @@
 //! plain event one by any other node (`M_Held`, `E_Held`).
 //!
 //! - `M`: newer than memory, and not held above. `M_Held` and `E_Held`: held above by one cache, which may write.
-//! - `M_Pending` and `E_Pending`: a forward is in flight, and all requests are refused, also the holder's
-//!   (`...Owner`; the paper's `M_Pending_Owned` and `E_Pending_Owned`).
-//! - `M_Flush`: the holders are being flushed, as a core wants the line in memory (`mc` only).
+//! - `M_Pending` and `E_Pending`: a forward is in flight, and all requests are refused, also the holder's (`...Owner`;
+//!   the paper's `M_Pending_Owned` and `E_Pending_Owned`).
+//! - `M_Flush`: the holders are being flushed because a core flushes the line to memory (`mc` only).
 //! - `M_Inval`: a store or an upgrade is granted, and the former holders are being invalidated.
 //! - `I_Fetch`, `I_Load`, `I_Store`: requested from memory. `I_WB_Flush_Conflict`: evicted, and its holders above are
 //!   being flushed or invalidated. `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory,

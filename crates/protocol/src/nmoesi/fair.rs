@@ -1,5 +1,5 @@
 //! Progress: a compute unit completes its accesses although another GPU takes the line away again and again. In these
-//! tests each read grant is overtaken by a probe.
+//! tests a probe overtakes each read grant.
 #![cfg(test)]
 
 use super::{l2::L2, wt};

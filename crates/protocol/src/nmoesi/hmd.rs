@@ -1,5 +1,5 @@
-//! The HMD, the directory of the host's memory (`[umh 5.2]`): for each block it records the holders and the owner. It
-//! has no tags because every block has an entry.
+//! The HMD, the directory of the host's memory (`[umh 5.2]`): for each block it records the holders and the owner. The
+//! HMD has no tags because every block has an entry.
 //!
 //! One record stands for a block; the bytes are in its [`store`](super::store), the node with the next number. Above it
 //! are the GPUs' memories ([`smd`](super::smd)), which hold whole blocks, and the CPU's last-level cache, which holds

@@ -1,6 +1,6 @@
 //! The programs' kernels: PTX and OpenCL C as committed, and equivalent plain Rust.
 //!
-//! The Rust versions run on the simulated device; the results of the others are compared with theirs.
+//! The Rust versions run on the simulated device, and are the reference for the results of the other two.
 
 use adsm::{KernelSource, accel::Native};
 

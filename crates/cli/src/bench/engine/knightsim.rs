@@ -1,7 +1,7 @@
 //! `cohesim repro knightsim-engine` and `knightsim-parallel`: the measurements of [`bench engine`](super) beside what
 //! the paper reports of its engine (`[giles 2.6.3]`, `[giles 2.6.4]`).
 //!
-//! These are figures of the computer at hand, so nothing of them is kept.
+//! The figures depend on the computer on which the command runs, so they are not stored.
 
 use super::{EngineBench, Figure, Single};
 use crate::ui::Ui;

@@ -1,4 +1,4 @@
-//! `cohesim bench engine`: the event engine beside three rivals, and in parallel.
+//! `cohesim bench engine`: measures the event engine, three rivals, and the engine on several threads.
 //!
 //! The experiments are those of `[giles 2.6]`: contexts that do next to nothing and run again one cycle later (the cost
 //! of the engine alone), contexts that wake each other, and contexts with work in parallel. All engines run in one

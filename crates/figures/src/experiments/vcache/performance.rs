@@ -1,5 +1,5 @@
-//! Figs. 9, 10 and 11: virtual caches compared with the ideal MMU, with larger TLBs, and with first-level caches alone
-//! that are virtual (`[vcache 5.2, 5.4]`).
+//! Figs. 9, 10 and 11: virtual caches compared with the ideal MMU, with larger TLBs, and with a design in which only
+//! the first-level caches are virtual (`[vcache 5.2, 5.4]`).
 
 use super::{
     BIG_TLB, Group, IDEAL, LARGE, NO_OPT, OPT, SECOND_HITS, SECOND_MISSES, SMALL, WORKLOADS, Workload, count, job,

@@ -1,10 +1,10 @@
 //! Memory policies: where buffers are placed, and what map, unmap, read, write and launch do to their bytes.
 //!
 //! A policy is the driver's choice: programs run unchanged under each of them. `memcpy` keeps buffers in device memory;
-//! the host gets copies, as with a discrete GPU. `shared` gives host and device the same bytes; `zero-copy` does so
-//! too, on machines whose devices have their own memory and can access the host's. Under the others host and devices
-//! use one address, and pages or blocks are moved on demand ([`Paging`]): `managed-eager`, `managed-fault`, and the
-//! three protocols of asymmetric distributed shared memory.
+//! the host gets copies, as with a discrete GPU. Under `shared`, host and device use one memory; under `zero-copy`,
+//! devices that have their own memory access the host's. Under the others host and devices use one address, and pages
+//! or blocks are moved on demand ([`Paging`]): `managed-eager`, `managed-fault`, and the three protocols of asymmetric
+//! distributed shared memory.
 
 mod adsm;
 mod copying;

@@ -204,7 +204,8 @@ impl Sweep<'_> {
         cluster.kill("slurmctld.pid", "-KILL");
         thread::sleep(Duration::from_secs(2));
         cluster.controller()?;
-        // What it saved last is older than what nodes have done; it would ask them in some minutes.
+        // The controller's last saved state is older than the nodes' progress; it would query them only after some
+        // minutes.
         cluster.until("nodes tell the controller what they have done", || {
             cluster.order("scontrol", ["reconfigure".to_owned()]).is_ok()
         })?;

@@ -74,7 +74,7 @@ fn prose(page: &str) -> String {
     )
 }
 
-/// What links to a page's headings may name, made as GitHub and mdBook make it.
+/// The anchors of a page's headings, formed as GitHub and mdBook form them.
 fn headings(page: &str) -> Vec<String> {
     let text = prose(page);
     let titles = text.lines().filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#').trim()));
@@ -164,7 +164,7 @@ fn tests_that_pages_on_protocols_name_exist() {
     }
 }
 
-/// The words that stand behind a text wherever it occurs.
+/// The word after each occurrence of a text.
 fn words_behind<'a>(page: &'a str, text: &'a str) -> impl Iterator<Item = &'a str> {
     let ends = |letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter);
     page.split(text).skip(1).filter_map(move |rest| rest.split(ends).next()).filter(|word| !word.is_empty())

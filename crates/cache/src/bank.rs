@@ -67,8 +67,9 @@ enum Where {
     Nowhere,
 }
 
-/// A queue of messages about one line: all of them or, where lines are probed, those of one [`Row`](protocol::Row).
-/// The value is the line's address with one bit set for probes and another for orders.
+/// Identifies a queue of messages about one line. In protocols with probes, a line has a queue for each
+/// [`Row`](protocol::Row) of messages. The value is the line's address; one of its low bits is set for probes, another
+/// for orders.
 type Slot = LineAddr;
 
 /// The event of a message and the table's cell for it; `None` if the protocol has no such event here.

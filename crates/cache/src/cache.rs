@@ -70,7 +70,7 @@ pub struct Cache {
     eras: BTreeMap<(Node, Node), u32>,
     /// The memory that gives a line its timestamps.
     memories: Interleave<Node>,
-    /// Caches above; they are told when logical time restarts.
+    /// Caches above; they are notified when logical time restarts.
     above: Vec<Node>,
     sees: Sees,
     /// Whether this first-level cache performs atomic accesses itself.
@@ -317,7 +317,7 @@ impl Cache {
                     // Keep accepting requests of peers: two peers whose wires to each other are full would otherwise
                     // deadlock.
                     (true, false) => self.next_of_peers()?,
-                    // Where lines are probed, probes must get through even while requests are blocked.
+                    // In protocols with probes, probes must be accepted even while requests are blocked.
                     (false, _) => self.bank.is_probed() && self.next_of_probes()?,
                 };
         if did {

@@ -50,7 +50,7 @@ pub struct Compare {
     how: System,
 }
 
-/// A program's end on a machine, and what is compared.
+/// How a program ended on a machine, and the values that are compared.
 struct Compared {
     end: End,
     printed: String,
@@ -62,7 +62,7 @@ const DEFAULT: [&str; 5] = ["r9nano", "r9nano-hbm", "halcone-gpu", "hd7850", "vi
 
 impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
-        // What is wrong with a machine is said before anything takes time.
+        // Errors in a machine are reported before any run starts.
         let machines = if self.designs { self.designs(ui)? } else { self.how.load_all(&self.systems)? };
         let out = self.how.claim()?;
         catch_interrupts()?;
@@ -109,8 +109,8 @@ impl Compare {
         Ok(())
     }
 
-    /// Runs the machines, several at a time, in their order. There is no result of those that were not run because the
-    /// user interrupted the command or a run could not be made.
+    /// Runs the machines, several at a time, in their order. A job has no result if the user interrupted the command
+    /// before it, or if its run could not be set up.
     fn run_all<T: Send>(
         &self,
         machines: &[Machine],
@@ -165,7 +165,7 @@ impl Compare {
     }
 }
 
-/// What the designs are that were compared.
+/// Describes the designs that were compared.
 fn legend(machines: &[Machine]) -> String {
     let compared = DESIGNS.iter().filter(|design| machines.iter().any(|machine| machine.name == design.name));
     let lines =

@@ -79,7 +79,7 @@ pub struct GuestOptions {
 /// The system's library folders.
 const HOST_LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
-/// What kernels run on.
+/// The GPUs on which kernels run.
 pub enum On<'a> {
     /// Functional GPUs; `races`: detect data races of kernels.
     Nothing {
@@ -93,7 +93,7 @@ pub enum On<'a> {
 pub enum Output {
     /// To standard output.
     Shown,
-    /// Only into the report.
+    /// Kept for the report, not printed.
     Kept,
 }
 
@@ -102,13 +102,13 @@ pub struct Ran {
     pub end: End,
     pub totals: Totals,
     pub usage: Usage,
-    /// Its output, if kept.
+    /// The program's output, if kept.
     pub output: Printed,
     /// The loader, libraries and other files that it mapped, with their SHA-256.
     pub files_used: Vec<(String, [u8; 32])>,
     /// The run of the machine, if there is one.
     pub run: Option<Run>,
-    /// Where the run drained.
+    /// The kernels before which the run drained.
     pub parts: Parts,
     /// Wall time in seconds.
     pub seconds: f64,
@@ -142,7 +142,7 @@ impl GuestOptions {
         Ok((files::read(&self.program)?.into(), path))
     }
 
-    /// What tells this program, its arguments and what it is told of the computer from others.
+    /// Identifies the program, its arguments, and the properties of the computer that it can query.
     pub fn identity(&self) -> miette::Result<Vec<u8>> {
         let (image, path) = self.image()?;
         let mut parts =
@@ -247,7 +247,7 @@ impl GuestOptions {
         options.arguments = vec![self.program.as_os_str().as_bytes().to_vec()];
         options.arguments.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));
         options.environment = self.environment(here)?;
-        // Of two mounts at one path the later wins: the user's mounts take precedence over libraries.
+        // If two mounts have one path, the later one takes precedence: the user's mounts over the libraries.
         options.mounts = self.libraries();
         options.mounts.extend(self.shown(here));
         options.folder = here.into();

@@ -82,10 +82,10 @@ struct LaunchReport<'a> {
     grid: [u32; 3],
     group: [u32; 3],
     repeat: u32,
-    /// Of all launches together.
+    /// Total over all launches.
     wave_instructions: u64,
     dumps: Vec<Dumped>,
-    /// If it was timed.
+    /// Present if the launch was timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<Summary>,
     #[serde(skip)]
@@ -164,7 +164,8 @@ impl Launch {
         ui.report(&report)
     }
 
-    /// The launch's identity besides its arguments: code, shape and the contents of buffers.
+    /// The part of the launch's identity that does not come from its arguments: code, shape and the contents of
+    /// buffers.
     fn program(&self, kernel: &str, given: &[Given]) -> miette::Result<Program> {
         let mut program = Program::new(kernel, &read(&self.file)?);
         let shape = format!("{:?} {:?} {:?} {} {}", self.grid, self.group, self.offset, self.lds, self.repeat);

@@ -132,7 +132,7 @@ impl OpenCl {
     }
 }
 
-/// What the GPUs did, as JSON.
+/// Activity of the GPUs, as JSON.
 #[derive(Default, Serialize)]
 pub struct GpuReport {
     kernels: u64,
@@ -183,7 +183,7 @@ impl From<&Usage> for GpuReport {
     }
 }
 
-/// What the GPUs did, for people.
+/// Activity of the GPUs, as text.
 pub fn summary(usage: &Usage) -> String {
     let groups: Vec<String> = usage.groups.iter().map(u64::to_string).collect();
     let mut text = format!(

@@ -25,8 +25,8 @@ use std::{
 /// Set when the user has asked for the end.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Lets Ctrl-C, SIGTERM and SIGHUP end runs with what is known so far; a second one ends the command at once. What the
-/// command was started to ignore (`nohup`) is still ignored.
+/// Makes Ctrl-C, SIGTERM and SIGHUP end a run early, with the results so far; a second one ends the command at once.
+/// What the command was started to ignore (`nohup`) is still ignored.
 pub fn catch_interrupts() -> miette::Result<()> {
     let ignored = ignored();
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -89,7 +89,7 @@ impl Progress {
         let line = (!terminal).then_some(every);
         let watcher = Watcher { monitor: monitor.clone(), clock, bar: bar.clone(), line, what: what.to_owned() };
         let done = Arc::clone(&over);
-        // A run that can't be watched runs all the same.
+        // If no thread can be started, the run continues without a progress display.
         let watcher = thread::Builder::new().spawn(move || watcher.watch(&done)).ok();
         Self { bar, over, watcher }
     }
@@ -164,19 +164,19 @@ impl Watcher {
     }
 }
 
-/// What can be seen of a run.
+/// A snapshot of a run's progress.
 #[derive(Clone, Copy)]
 struct Seen {
-    /// Workgroups: done, and known.
+    /// Workgroups: done, and enqueued so far.
     work: (u64, u64),
     headway: Headway,
-    /// How far the machine is, and its clock.
+    /// The machine's clock, and its simulated time.
     simulated: Option<(Hertz, Time)>,
-    /// Until when nothing happens in it.
+    /// The time until which the machine is idle.
     idle_until: Option<Time>,
 }
 
-/// What a second brings.
+/// Progress per second.
 #[derive(Clone, Copy, Default)]
 struct Rates {
     instructions: f64,

@@ -109,7 +109,7 @@ fn show(findings: &Findings, out: Option<OutFolder>, ui: &Ui) -> miette::Result<
     Ok(())
 }
 
-/// What results depend on beside their run: this very program.
+/// The part of a result's key that is common to all runs: a hash of this executable.
 pub fn simulator() -> miette::Result<Vec<u8>> {
     let path = std::env::current_exe().into_diagnostic().wrap_err("can't find this program's own file")?;
     let bytes = crate::files::read(&path)?;

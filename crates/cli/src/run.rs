@@ -68,14 +68,14 @@ struct RunReport {
     /// Time in the program's region of interest.
     #[serde(skip_serializing_if = "Option::is_none")]
     region_fs: Option<u64>,
-    /// What ran functionally before the timed part.
+    /// The functional part before the timed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     fast_forward: Option<FastForward>,
     /// The kernels before which the run drained, and where it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     drained: Option<Parts>,
     gpu: GpuReport,
-    /// What the machine did.
+    /// The activity of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
     /// The program's output, up to --max-output.

@@ -14,7 +14,7 @@ use crate::ui::Ui;
 /// Show a coherence protocol: states down, events across; `z` stalls, `x` can't happen.
 #[derive(clap::Args)]
 pub struct ShowProtocol {
-    /// Its name (see `cohesim list protocols`).
+    /// The protocol (see `cohesim list protocols`).
     name: String,
     /// Format of the tables.
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -10,7 +10,7 @@ use crate::ui::Ui;
 /// Show a built-in workload: what it computes, its sizes and its kernels.
 #[derive(clap::Args)]
 pub struct ShowWorkload {
-    /// Its name (see `cohesim list workloads`).
+    /// The workload (see `cohesim list workloads`).
     name: String,
     /// Print the kernels' source in OpenCL C.
     #[arg(long, conflicts_with = "host")]

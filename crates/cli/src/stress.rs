@@ -54,7 +54,7 @@ pub struct Stress {
     threads: NonZero<usize>,
 }
 
-/// So small that lines are evicted and queues are full all the time.
+/// Sizes so small that lines are evicted and queues are full all the time.
 const SMALL: &[&str] = &[
     "gpu.l1v.size=512",
     "gpu.l1v.ways=2",
@@ -110,7 +110,7 @@ const SMALL_MMU: &[&str] =
     &["cpu.mmu.entries=1", "cpu.mmu.ways=1", "cpu.mmu.lookups=1", "cpu.mmu.misses=1", "cpu.mmu.waiting=2"];
 const SMALL_GPU_MMU: &[&str] =
     &["gpu.mmu.entries=1", "gpu.mmu.ways=1", "gpu.mmu.lookups=1", "gpu.mmu.misses=1", "gpu.mmu.waiting=2"];
-/// So small that entries are evicted all the time.
+/// A forward-backward table so small that entries are evicted all the time.
 const SMALL_FBT: &[&str] = &["gpu.fbt.entries=4", "gpu.fbt.ways=2", "system.iommu.entries=2", "system.iommu.ways=1"];
 
 #[derive(Serialize)]

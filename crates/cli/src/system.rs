@@ -47,9 +47,9 @@ pub struct System {
     trace_sample: Option<Sample>,
 }
 
-/// Where what a run produces goes.
+/// Destinations of a run's results.
 pub struct Results<'a> {
-    /// What the program prints.
+    /// Destination of the program's output.
     pub output: Output,
     /// The folder that the files of the run are written to.
     pub folder: Option<&'a Path>,
@@ -66,7 +66,8 @@ impl System {
         effective(names.iter().map(|name| self.examine(name, &[])).collect::<miette::Result<_>>()?)
     }
 
-    /// The machine of this name with these changes and then the user's, and those that have no effect on it.
+    /// Loads the machine of this name, with these changes and then the user's. Also returns the changes that have no
+    /// effect on it.
     pub fn examine(&self, name: &str, changes: &[&str]) -> miette::Result<(Machine, Vec<Idle>)> {
         let changes = changes.iter().map(|change| (*change).to_owned()).chain(self.sets.iter().cloned());
         Machine::examine(name, &changes.collect::<Vec<_>>()).into_diagnostic()

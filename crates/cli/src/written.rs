@@ -15,7 +15,7 @@ fn values<'a>(words: &'a [String], option: &'a str) -> impl Iterator<Item = &'a 
     own.windows(2).filter(move |pair| pair[0] == option).map(|pair| pair[1].as_str())
 }
 
-/// What is wrong with a command, if anything.
+/// The error in a command, if there is one.
 fn wrong(words: &[String]) -> Option<String> {
     let line = std::iter::once("cohesim").chain(words.iter().map(String::as_str));
     match Cli::try_parse_from(line) {

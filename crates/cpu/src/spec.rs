@@ -41,7 +41,7 @@ pub struct CoreSpec {
     /// If set, loads wait until the addresses of all older stores are known. Otherwise they wait only for older stores
     /// to the same bytes.
     pub wait_for_addresses: bool,
-    /// What is loaded ahead into the data cache.
+    /// The prefetcher of the data cache.
     pub prefetch: PrefetchSpec,
     /// Whether code is fetched behind a mispredicted branch until the branch is known to be wrong: lines of code are
     /// requested in order from the path not taken, and execute nothing.
@@ -123,7 +123,7 @@ pub enum Direction {
     Combined { bimodal: usize, histories: usize, bits: u32, counters: usize, choices: usize },
 }
 
-/// What a core loads ahead into its data cache.
+/// The lines that a core prefetches into its data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefetch {
     None,

@@ -201,7 +201,7 @@ pub enum Outcome {
         time: Time,
         /// The path of the context, or the name of the auditor.
         context: String,
-        /// What is wrong.
+        /// Describes the error.
         message: String,
     },
 }

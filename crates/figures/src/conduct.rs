@@ -15,7 +15,7 @@ use std::{
 
 /// How an experiment is conducted.
 pub struct Conductor<'a> {
-    /// Where results are kept; `None`: they are not kept.
+    /// The store for results; `None`: results are not stored.
     pub store: Option<&'a Store>,
     /// Number of runs in parallel. Results do not depend on it.
     pub threads: NonZero<usize>,
@@ -48,7 +48,7 @@ pub enum State<'a> {
 pub struct Results {
     simulated: BTreeMap<Job, Measured>,
     native: BTreeMap<Job, Times>,
-    /// What other programs did while programs ran natively.
+    /// The load by other programs while programs ran natively.
     others: Option<Others>,
 }
 

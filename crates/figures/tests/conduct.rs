@@ -82,7 +82,7 @@ fn an_experiment_is_resumed_with_the_same_findings() {
     let (again, _, counts) = conducted(&folder, b"a", 2);
     assert_eq!(((0, 2), &first), (counts, &again));
 
-    // What is kept is found without running anything.
+    // Stored results are found without running anything.
     let recalled = |simulator: &[u8]| recall(&EXPERIMENT, Options::default(), &Store::new(&folder.0, simulator));
     let kept = recalled(b"a");
     assert_eq!((&kept.findings.rows, kept.runs, kept.missing), (&first.rows, 3, 1));

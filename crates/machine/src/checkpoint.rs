@@ -64,7 +64,7 @@ impl fmt::Display for Parts {
     }
 }
 
-/// Where a run drains, and where it begins.
+/// The kernels before which a run drains, and the checkpoint from which it starts.
 #[derive(Clone, Default)]
 pub struct Checkpoints {
     /// Kernels before which the run drains, in ascending order, and the files to write there.

@@ -142,7 +142,7 @@ struct L2File {
     tags: Option<OneOf<Tags>>,
 }
 
-/// What `[gpu]` and its sections say.
+/// Reads `[gpu]` and its subsections.
 pub fn device(file: &mut File) -> Result<Device, MachineError> {
     let gpu: GpuFile = file.section("gpu")?;
     let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;

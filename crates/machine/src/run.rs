@@ -143,13 +143,13 @@ pub fn run_in_parts(
             frames: drained.frames,
         };
         checkpoint.write(path, &checkpoints.build).map_err(refused)?;
-        // What follows is read from the file, as it is when the checkpoint is restored.
+        // The next part starts from the file, exactly as when the checkpoint is restored.
         restored = Some(Arc::new(Checkpoint::read(path, &checkpoints.build).map_err(refused)?));
         run = Some(whole);
     }
 }
 
-/// What belongs to one part of a run.
+/// The state of one part of a run.
 struct Part {
     restored: Option<(Arc<Checkpoint>, bool)>,
     drains: Option<u64>,

@@ -43,7 +43,7 @@ pub struct Options {
     pub forward: Option<FastForward>,
     /// Observes and stops the run from outside.
     pub monitor: Monitor,
-    /// Where a program drains, and where it begins ([`crate::run_in_parts`]).
+    /// The kernels before which the run drains, and the checkpoint from which it starts ([`crate::run_in_parts`]).
     pub checkpoints: Checkpoints,
     /// Thread counts for which the run reports an upper bound of the speed-up over one thread.
     pub scaling: Vec<usize>,
@@ -76,7 +76,7 @@ pub struct Broken(pub Box<Outcome>);
 /// A command to the front end.
 pub(crate) struct Command {
     launch: Launch,
-    /// What the host has written since the last command, for the golden image.
+    /// The lines that the host has written since the last command, for the golden image.
     written: Vec<(LineAddr, Block<LINE>)>,
     /// Whether caches must invalidate lines because the host has changed them.
     forget: bool,

@@ -43,10 +43,10 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
-/// What testers are to do.
+/// The accesses that testers perform.
 #[derive(Clone, Copy, Debug)]
 pub struct Stress {
-    /// Accesses of all testers together, about.
+    /// Approximate number of accesses of all testers together.
     pub operations: u64,
     pub seed: u64,
     /// How many lines are accessed.
@@ -58,7 +58,7 @@ pub struct Stress {
 }
 
 impl Stress {
-    /// None at all.
+    /// No accesses.
     pub(crate) const NOTHING: Self = Self { operations: 0, seed: 0, lines: 1, round: 1, outstanding: 1 };
 }
 
@@ -145,7 +145,7 @@ pub(crate) struct Lines {
 /// Testers that read at the same time: each by its group and its number there, with what it reads.
 pub(crate) type Stream = Vec<((usize, usize), Lines)>;
 
-/// What a tester has read last: the first byte of it.
+/// The first byte that a tester's last read returned.
 type Read = u8;
 
 /// The ends of a wire between the conductor and a tester.
@@ -204,7 +204,7 @@ impl Conductor {
             }
             self.observed(if self.boundary.keeps { Seen::Released } else { Seen::Synchronised });
             if self.boundary.stale_copies {
-                // By logical time each compute unit has to hear that memory has changed.
+                // In protocols with logical time, every compute unit must learn that memory has changed.
                 let first = if self.boundary.others_wrote == gpu::Forget::Everything { usize::MAX } else { 1 };
                 self.order(Access::Invalidate, mem::Scope::System, first).await;
             }
@@ -212,7 +212,7 @@ impl Conductor {
             cx.progress();
         }
         if self.boundary.keeps {
-            // In the end memory has to have everything.
+            // At the end, all writes must be in memory.
             self.order(Access::Invalidate, mem::Scope::System, 1).await;
             self.observed(Seen::Synchronised);
         }
@@ -300,7 +300,7 @@ pub(crate) struct Tester {
     next: u64,
     /// Accesses that have not been answered.
     under_way: usize,
-    /// Its logical time, in protocols that order accesses by it.
+    /// The tester's logical time, in protocols that order accesses by it.
     time: mem::Stamp,
     read: Read,
     loads: Counter,

@@ -59,7 +59,7 @@ pub struct GpuTlb {
 pub struct Iommu {
     /// The link to each compute unit, or to the second-level TLB of each GPU.
     pub wire: LinkSpec,
-    /// Its own TLB, if it has one.
+    /// The IOMMU's own TLB, if it has one.
     pub tlb: Option<SharedTlbSpec>,
     pub walkers: WalkersSpec,
     pub pages: Pages,

@@ -77,7 +77,7 @@ fn a_run_that_is_forwarded_is_the_same_in_any_number_of_threads() {
 
 #[test]
 fn after_one_kernel_of_warm_up_the_last_kernel_takes_as_long_as_in_the_whole_run() {
-    // Its six kernels use the same data.
+    // All six kernels of this program use the same data.
     let words = ["bitonic-sort", "--size", "tiny", "--no-check"];
     let last = |warm_up: &str| {
         let (totals, run, _) = run_words(&words, "apu-c-l3", plan("kernel:6", warm_up), 1);

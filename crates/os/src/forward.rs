@@ -21,7 +21,7 @@ pub enum Point {
     Instructions(u64),
 }
 
-/// What runs in time before the point, to warm the caches.
+/// The timed part before the point, which warms the caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WarmUp {
     /// Nothing: caches are empty at the point.

@@ -54,7 +54,8 @@ pub struct Parameters {
     pub atomics: Atomics,
     /// Whether the wires from first-level to second-level caches keep messages in order.
     pub in_order: bool,
-    /// Whether second-level caches are above a translator, which must be told of the lines that they write and give up.
+    /// Whether second-level caches are above a translator, which must be notified of the lines that they write and give
+    /// up.
     pub claims: bool,
     /// If lines are granted on leases of logical time: how long a line may be read after a read, and after a write.
     pub read_lease: Stamp,
@@ -160,7 +161,7 @@ pub enum BesideCpu {
     MustBeMember,
 }
 
-/// What a machine must have.
+/// An element that a machine must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     pub memory: &'static [Organisation],
@@ -192,7 +193,7 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// For protocols that keep GPUs coherent with each other.
+    /// The boundary of protocols that keep GPUs coherent with each other.
     pub const COHERENT: Self = Self { stale_between_gpus: false, others_wrote: Forget::Shared, flushes: 1 };
 }
 

@@ -231,7 +231,7 @@ pub trait Controller<const N: usize>: Send + Sync {
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
 }
 
-/// What an action works on.
+/// The state that an action works on.
 pub struct Work<'a, const N: usize> {
     pub place: Place<'a>,
     pub line: &'a mut Line<N>,
@@ -290,7 +290,7 @@ pub struct Log {
     events: &'static [&'static str],
 }
 
-/// One step of the past.
+/// An earlier step, for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
     pub line: LineAddr,

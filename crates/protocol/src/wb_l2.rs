@@ -63,7 +63,7 @@ pub struct WriteBackL2 {
 impl WriteBackL2 {
     /// The only cache above its memory.
     pub const ALONE: Self = Self { atomics: Atomics::Here, fetches: false };
-    /// One of several above one memory.
+    /// The controller of one of several such caches above one memory.
     pub const SEVERAL: Self = Self { atomics: Atomics::Below, fetches: false };
     /// Alone, and it fetches the lines that it writes.
     pub const FETCHING: Self = Self { atomics: Atomics::Here, fetches: true };

@@ -32,7 +32,7 @@ const NAMES: [&str; 12] = [
     "comparison.html",
     "findings.json",
 ];
-/// One of these is in each of them.
+/// Each results folder has one of these files.
 const MARKS: [&str; 3] = ["run.json", "comparison.json", "findings.json"];
 
 /// Why results can't go to a folder.
@@ -95,7 +95,7 @@ impl OutFolder {
         Ok(Self { target, partial, held, stays: false })
     }
 
-    /// Where files are to be written.
+    /// The folder to write files to.
     pub fn path(&self) -> &Path {
         &self.partial
     }
@@ -108,12 +108,14 @@ impl OutFolder {
         if !self.target.exists() {
             fs::rename(&self.partial, &self.target).map_err(unwritable)?;
         } else {
-            // It may have changed while the run took its time, of which the results are not to be lost either.
+            // The target may have changed during the run. If it can't be replaced, the results stay in the partial
+            // folder.
             check(&self.target).map_err(unwritable)?.map_err(|error| {
                 self.stays = true;
                 OutError::Left { partial: self.partial.clone(), error: Box::new(error) }
             })?;
-            // What was there gets the name of partial results: no other run may take it for abandoned.
+            // The exchange gives the old results the partial name. They stay locked until they are removed, so that no
+            // other run takes them for its own abandoned ones.
             let old = lock(&self.target).map_err(unwritable)?.ok_or_else(|| OutError::Busy(folder.clone()))?;
             self.exchange().map_err(unwritable)?;
             fs::remove_dir_all(&self.partial).map_err(unwritable)?;
@@ -142,7 +144,7 @@ impl OutFolder {
 
 impl Drop for OutFolder {
     fn drop(&mut self) {
-        // Of results that were shown, nothing has this name any more.
+        // If the results were moved to the target, the partial name is no longer theirs.
         if !self.stays && is_same(&self.held, &self.partial) {
             _ = fs::remove_dir_all(&self.partial);
         }
@@ -213,10 +215,10 @@ fn lock(folder: &Path) -> io::Result<Option<OwnedFd>> {
     let held = open(folder)?;
     match flock(&held, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Ok(None),
-        // Some network file systems lock no folders; what is there is as safe as names that no other run has.
+        // Some network file systems can't lock folders. The run then relies on no other run using this name.
         Err(Errno::BADF | Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(Some(held)),
         Err(error) => Err(error.into()),
-        // Another run may have moved it meanwhile.
+        // Another run may have renamed the folder meanwhile.
         Ok(()) => Ok(is_same(&held, folder).then_some(held)),
     }
 }
@@ -326,7 +328,7 @@ mod tests {
         assert!(matches!(OutFolder::claim(&place.out()), Err(OutError::Busy(_))));
         fs::write(first.path().join("run.json"), "").unwrap();
         first.publish().unwrap();
-        // What a killed run leaves: the folder, without a lock.
+        // A killed run leaves the partial folder, without a lock.
         fs::create_dir(place.0.join(".results.partial")).unwrap();
         fs::write(place.0.join(".results.partial/stats.json"), "old").unwrap();
         run(&place.out(), &["run.json"]).unwrap();
@@ -345,7 +347,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
             fs::remove_dir_all(place.out()).unwrap();
         }
-        // One that comes while the run goes on.
+        // A foreign file that appears during the run.
         run(&place.out(), &["run.json"]).unwrap();
         let out = OutFolder::claim(&place.out()).unwrap();
         fs::write(place.out().join("notes.txt"), "mine").unwrap();

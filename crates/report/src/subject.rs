@@ -20,11 +20,11 @@ pub struct Subject<'a> {
     pub run: &'a Run,
     /// Simulated time at which the program ended. Includes the host's part if the host is timed.
     pub total: Time,
-    /// What ran functionally before the timed part, if the run was fast-forwarded.
+    /// The functional part before the timed one, if the run was fast-forwarded.
     pub forwarded: Option<Forwarded>,
-    /// Where the run drained, if it could.
+    /// The points at which the run drained, if it could.
     pub parts: Option<&'a Parts>,
-    /// What the driver did with pages, if there is a driver.
+    /// The driver's activity on pages, if there is a driver.
     pub paged: Option<&'a Paged>,
     pub host: HostFacts,
 }
@@ -148,7 +148,7 @@ impl Subject<'_> {
 }
 
 impl<'a> Subject<'a> {
-    /// Where the run drained, if it did.
+    /// The points at which the run drained, if it did.
     pub(crate) fn drained(&self) -> Option<&'a Parts> {
         self.parts.filter(|parts| !parts.drained.is_empty())
     }

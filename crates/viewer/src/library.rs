@@ -20,7 +20,7 @@ const DEPTH: usize = 8;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Entry {
     pub(crate) id: String,
-    /// Where it lies, from the folder that was named on.
+    /// The path below the folder that was given on the command line.
     pub(crate) name: String,
     pub(crate) program: String,
     pub(crate) arguments: String,
@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     /// Bytes that went from one memory to another.
     pub(crate) moved: u64,
     pub(crate) events: u64,
-    /// Of the computer that simulated.
+    /// Processor time of the simulation.
     pub(crate) host_seconds: f64,
     pub(crate) bottleneck: String,
     /// Seconds since 1970 at which it was written.
@@ -44,7 +44,7 @@ pub(crate) struct Entry {
     pub(crate) path: PathBuf,
 }
 
-/// What an experiment found.
+/// The findings of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Finding {
     pub(crate) id: String,
@@ -78,7 +78,7 @@ impl Library {
         Self { folders, known: BTreeMap::new() }
     }
 
-    /// Looks again at what is there.
+    /// Searches the folders again.
     pub(crate) fn refresh(&mut self) {
         let mut found = BTreeMap::new();
         for folder in self.folders.clone() {
@@ -199,7 +199,7 @@ fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> io::Result<T> {
     Ok(serde_json::from_slice(&file::read(path, file::SHORT)?)?)
 }
 
-/// What `--out` has written.
+/// Reads a folder that `--out` has written.
 fn run(folder: &Path) -> io::Result<Entry> {
     let run: RunFile = json(&folder.join("run.json"))?;
     let summary: SummaryFile = json(&folder.join("summary.json")).unwrap_or_default();

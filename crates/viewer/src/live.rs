@@ -61,7 +61,7 @@ impl Live {
         let router = guarded(router(watched), Hosts::of(address));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let serve = move || {
-            // If the page can't be served any more, the run goes on without.
+            // If the page can't be served any more, the run continues without it.
             _ = runtime.block_on(async { axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await });
         };
         thread::Builder::new().name("live page".to_owned()).spawn(serve)?;

@@ -4,7 +4,7 @@ use crate::statistics::Value;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What one wire carried for one cause.
+/// The traffic of one wire for one cause.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Freight {
     wire: String,

@@ -8,7 +8,7 @@ use crate::{
 use engine::{Cycles, Lane, PortSpec, Scope};
 use interconnect::{HEADER, Wire};
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct IommuSpec {
     pub tlb: SharedTlbSpec,

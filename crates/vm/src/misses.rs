@@ -12,17 +12,17 @@ pub(crate) struct Miss {
     pub asid: Asid,
     /// Aligned to 4 KiB, also if the address lies in a huge page.
     pub page: VirtAddr,
-    /// Whether it was asked for in order to write.
+    /// Whether the page was requested for a write.
     pub write: bool,
-    /// Whether the requester has a physical address and uses that. Otherwise it depends on the answer.
+    /// Whether the requester has a physical address of its own and uses it. Otherwise it uses the one in the answer.
     pub placed: bool,
     /// Whether the page has been shot down since. The answer must not be cached; if the requester depends on it, the
-    /// page is asked for again.
+    /// page is requested again.
     pub void: bool,
 }
 
 impl Miss {
-    /// Whether the answer must be discarded and the page asked for again.
+    /// Whether the answer must be discarded and the page requested again.
     pub fn is_stale(&self) -> bool {
         self.void && !self.placed
     }
@@ -31,11 +31,11 @@ impl Miss {
 /// The state of a page in a TLB and its outstanding misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// It is in the TLB.
+    /// The translation is in the TLB.
     Known,
     Nothing,
     UnderWay(TranslationId),
-    /// The page was shot down while it was looked up: it can be asked for again when the answer has come.
+    /// The page was shot down while it was looked up: it can be requested again when the answer has arrived.
     Void,
 }
 

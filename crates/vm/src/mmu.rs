@@ -25,7 +25,7 @@ use std::{
     rc::Rc,
 };
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct MmuSpec {
     /// Look-ups per port and cycle.
@@ -74,7 +74,7 @@ struct Port {
     turns: RoundRobin,
     /// The last cycle in which something was looked up, and how many look-ups it had.
     looked_up: (u64, usize),
-    /// For each lane, how many requests are queued up to the last one that came before the current shootdown and is
+    /// For each lane, the number of queued requests up to the last one that arrived before the current shootdown and is
     /// affected by it.
     before_order: [usize; 3],
     hits: Counter,
@@ -95,7 +95,7 @@ struct Stays {
 
 /// A lane of a port.
 struct Queue {
-    /// In an ordered lane: requests whose page has been asked for, and those behind them.
+    /// In an ordered lane: requests whose translation is outstanding, and the requests behind them.
     waiting: VecDeque<Waiting>,
     /// In the other lane: requests that wait for a page, by the number of its translation. Those that need not wait any
     /// more go to `waiting`.
@@ -182,7 +182,7 @@ impl Mmu {
         self.each_port(|port| port.lanes.iter().for_each(|queue| queue.to.explain(cx)));
     }
 
-    /// Handles what has come; returns whether more could be looked up in the next cycle.
+    /// Handles the messages that have arrived; returns whether more could be looked up in the next cycle.
     fn cycle(&mut self, now: u64) -> Result<bool, Mistranslation> {
         while let Some(answer) = self.answers.try_recv(Lane::Reply) {
             self.answered(&answer, now)?;
@@ -191,7 +191,7 @@ impl Mmu {
         for port in 0..self.ports.len() {
             more |= self.look_up(port, now)?;
         }
-        // Requests that came before a shootdown use the old translation: the answer waits for them.
+        // Requests that arrived before a shootdown use the old translation: the answer waits for them.
         let ports = &self.ports;
         self.orders.answer(|_| self.misses.has_void() || ports.iter().any(|port| port.borrow().before_order != [0; 3]));
         Ok(more)
@@ -290,7 +290,7 @@ impl Mmu {
         Ok(true)
     }
 
-    /// A translation has come: the requests that waited for it go on.
+    /// A translation has arrived: the requests that waited for it continue.
     fn answered(&mut self, answer: &Translated, now: u64) -> Result<(), Mistranslation> {
         let miss = self.misses.get(answer.id);
         // While the tables change, a request may be older or newer than the translation that was found.

@@ -16,7 +16,7 @@ use engine::{
 use interconnect::{Pending, Sender, Wire};
 use mem::{PhysAddr, VirtAddr};
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedTlbSpec {
     pub tlb: TlbSpec,
@@ -57,7 +57,7 @@ pub struct SharedTlb {
     looked_up: (u64, Vec<usize>),
     second: Option<Second>,
     misses: Misses,
-    /// By the number of the translation: questions that wait for it, in order of arrival.
+    /// By the number of the translation: the requests that wait for it, in order of arrival.
     waiting: Vec<Vec<Waiting>>,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
@@ -258,7 +258,7 @@ impl SharedTlb {
         true
     }
 
-    /// A translation has come: answers the questions that waited for it.
+    /// A translation has arrived: answers the questions that waited for it.
     fn answered(&mut self, answer: &Translated, now: u64) {
         let miss = self.misses.get(answer.id);
         let found = answer.found.filter(|_| !miss.is_stale());

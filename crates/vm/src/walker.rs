@@ -20,7 +20,7 @@ use std::{
     rc::Rc,
 };
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkersSpec {
     /// Number of walkers.

@@ -4,7 +4,7 @@ use super::{Bank, Offer, stands};
 use mem::{Block, LINE};
 use protocol::{Cell, Impossible, Msg, perform};
 
-/// What an access would find now.
+/// The state in which an access would find its line now.
 #[derive(Clone, Copy, Debug)]
 pub enum Meets {
     /// The line has a transaction that must complete first.

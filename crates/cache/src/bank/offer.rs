@@ -41,7 +41,7 @@ impl Bank {
         let own_place = self.is_away(msg.line) && self.has_too_many_of_peers();
         // Only requests are limited: probes, and messages that return from above, must always get through.
         if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
-            // It can be answered now only if no earlier message waits in its queue.
+            // The message can be served now only if no earlier message waits in its queue.
             if self.waiting.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
                 return Ok(self.turn_away(&msg));
             }

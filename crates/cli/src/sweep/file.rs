@@ -50,9 +50,9 @@ fn one() -> u32 {
 #[serde(deny_unknown_fields)]
 pub struct Slurm {
     pub partition: Option<String>,
-    /// As sbatch's --time.
+    /// The value of sbatch's `--time`.
     pub time: Option<String>,
-    /// As sbatch's --mem.
+    /// The value of sbatch's `--mem`.
     pub memory: Option<String>,
     /// Maximum number of tasks at a time.
     pub at_once: Option<u32>,

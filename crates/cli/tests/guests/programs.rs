@@ -99,7 +99,8 @@ fn openmp_with_four_threads() {
     prints_the_same_inside("openmp_threads.c", &["-fopenmp", "-lm"]);
 }
 
-/// On machines with cores, coherent with a GPU and not: bound threads, atomic accesses and flushes of lines.
+/// Runs programs with bound threads, atomic accesses and line flushes on machines with cores, both coherent with the
+/// GPU and not.
 #[test]
 fn threads_are_bound_to_cores_and_lose_nothing_when_they_flush_lines() {
     prints_the_same_inside("flush_and_bind.c", &["-pthread"]);

@@ -15,9 +15,9 @@ const CALLS: [&str; 3] = ["cohesim ", "target/release/cohesim ", "cargo run --re
 /// A command of a page.
 pub struct Shown {
     pub page: PathBuf,
-    /// What follows the name of the program, on one line.
+    /// The arguments of the command, on one line.
     pub command: String,
-    /// What it prints, if the page says so.
+    /// The output that the page shows for the command, if it shows one.
     pub output: Option<String>,
 }
 

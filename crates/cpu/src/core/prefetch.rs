@@ -11,7 +11,7 @@ use mem::{Bytes, LINE, PAGE, PhysAddr, VirtAddr};
 
 const TABLE: usize = 64;
 
-/// What is known of a load instruction.
+/// A load instruction's last address and stride.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     rip: u64,
@@ -23,7 +23,7 @@ struct Entry {
 pub struct Prefetcher {
     spec: PrefetchSpec,
     table: Box<[Entry; TABLE]>,
-    /// The lines that were asked for last, so that they are not asked for again at once.
+    /// The lines that were requested last, so that they are not requested again at once.
     recent: [u64; 8],
     next: usize,
 }
@@ -66,7 +66,7 @@ impl Prefetcher {
         }
     }
 
-    /// The stride of a load instruction, if it has had the same one twice.
+    /// The stride of a load instruction, if it has occurred twice in a row.
     fn learn(&mut self, rip: u64, address: u64) -> Option<i64> {
         let entry = &mut self.table[(rip ^ rip >> 6) as usize % TABLE];
         if entry.rip != rip {

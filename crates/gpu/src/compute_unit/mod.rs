@@ -101,7 +101,7 @@ pub(crate) struct Running {
     /// The memory that it may access.
     map: Arc<AddressMap>,
     briefs: Briefs,
-    /// Its number among the launches of its GPU.
+    /// The kernel's number among the launches of its GPU.
     grid: u64,
 }
 
@@ -180,7 +180,7 @@ struct Unit {
     completions: Vec<Completion>,
     /// Caches that have not completed the dispatcher's order.
     orders: usize,
-    /// For reuse.
+    /// Wavefronts that have ended, for reuse.
     spare: Vec<gcn3::wave::Wavefront>,
     spare_parts: Vec<Vec<Part>>,
 }
@@ -465,7 +465,7 @@ impl Unit {
         }
         let coalesced = self.coalescing.front().map_or(NEVER, |(at, _)| match *at > now {
             true => (*at).max(self.lanes_sent_at),
-            // It waits for line slots, and the cycles are counted.
+            // The access waits for line slots, and these cycles are counted.
             false => now,
         });
         self.slots.next_issue().min(coalesced)

@@ -22,7 +22,7 @@ pub enum Waits {
     /// Its vector access is in the coalescer.
     Coalescer,
     Barrier,
-    /// It ends when its accesses have completed.
+    /// The wavefront ends when its accesses have completed.
     End,
 }
 

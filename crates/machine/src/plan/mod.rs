@@ -366,7 +366,7 @@ impl Edge {
     }
 }
 
-/// What an edge is made of.
+/// The implementation of an edge.
 #[derive(Clone)]
 pub enum Wire {
     /// A link: the machine may be cut here, so it has a latency.

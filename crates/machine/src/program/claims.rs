@@ -107,7 +107,8 @@ impl Claims {
 }
 
 impl Caches for Claims {
-    /// What the host has written is in its memory; what GPUs hold of it is not new any more.
+    /// The host has no caches, so its writes are in memory already. Takes the pages from the memories of GPUs, whose
+    /// copies are out of date.
     fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         let pages = pages.to_vec();
         Box::pin(async move { self.take(&pages).await })

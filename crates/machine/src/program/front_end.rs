@@ -194,7 +194,7 @@ impl FrontEnd {
         self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect()
     }
 
-    /// What each GPU spends its time on.
+    /// The time account of each GPU.
     pub(super) fn time(&self) -> &GpuTime {
         &self.0.time
     }

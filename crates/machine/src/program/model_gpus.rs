@@ -30,12 +30,12 @@ use vm::{DriverTables, Fault};
 /// GPUs, as their driver sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct GpusSpec {
-    /// Wavefronts that can be under way at a time.
+    /// Maximum number of wavefronts in flight.
     pub wavefronts: u64,
-    /// Whether host and kernels see what the other writes while a kernel runs.
+    /// Whether host and kernels see each other's writes while a kernel runs.
     pub coherent: bool,
     pub memories: Memories,
-    /// Where memories of GPUs hold copies: bytes of a block, of which they hold all or nothing.
+    /// If memories of GPUs hold copies: the size of a block, the unit that is copied.
     pub block: Bytes,
     /// Whether the memories of host and devices are not connected in the model: the devices' addresses then begin at 0.
     pub apart: bool,
@@ -66,7 +66,7 @@ pub(super) struct TakeBack {
 struct Moved {
     /// Looked up; walked only in the order of addresses.
     reached: FxHashSet<PhysAddr>,
-    /// Those of them that are the host's.
+    /// Those of these frames that lie in the host's memory.
     of_host: BTreeSet<PhysAddr>,
     /// Whether one of them was written since the last kernel was started.
     changed: bool,
@@ -104,7 +104,7 @@ fn gpu_of(asid: Asid) -> usize {
     usize::from(asid.0) - 1
 }
 
-/// What is to be done for the driver.
+/// An operation that the driver has ordered.
 enum Order {
     Kernel(Box<Job>),
     Transfer(dma::Order),
@@ -182,7 +182,7 @@ impl ModelGpus {
         own
     }
 
-    /// What the driver is given; of a program that is fast-forwarded, kernels run without time at first.
+    /// The GPUs as the driver sees them. In a fast-forwarded program, kernels run functionally at first.
     pub fn for_driver(&self) -> Box<dyn Gpus> {
         let timed = Box::new(self.clone());
         match &self.0.forward {
@@ -255,7 +255,7 @@ impl ModelGpus {
         held.into_iter().for_each(|(_, order)| self.begin_order(order));
     }
 
-    /// Whether something has been ordered that has not been released.
+    /// Whether operations have been ordered and not released yet.
     pub(super) fn has_orders(&self) -> bool {
         !self.0.held.borrow().is_empty()
     }
@@ -279,7 +279,7 @@ impl ModelGpus {
         self.0.spec.address(place)
     }
 
-    /// There is an engine for transfers, which listens to this bell.
+    /// Registers a DMA engine for transfers, which waits on this bell.
     pub(super) fn transfers_to(&self, bell: EventCount) {
         *self.0.transfer.borrow_mut() = Some(bell);
     }
@@ -288,7 +288,7 @@ impl ModelGpus {
         self.0.transfers.borrow_mut().pop_front()
     }
 
-    /// What was started under this number has ended: the driver will hear of it.
+    /// Records for the driver that the operation of this number has ended.
     pub(super) fn end(&self, launch: u64, start: Time, end: Time) {
         let [start, end] = [start, end].map(|time| self.0.begun.get() + time);
         self.0.ended.borrow_mut().push(Ended { launch, start, end, error: None });
@@ -357,7 +357,7 @@ impl ModelGpus {
         AddressMap::of_space(asid, regions.map(|(base, size)| (base, size, true)))
     }
 
-    /// What has ended, and what has faulted, since the last call.
+    /// Operations that have ended, and faults, since the last call.
     pub(crate) fn news(&self) -> Done {
         let ended = self.0.ended.take();
         self.0.under_way.set(self.0.under_way.get() - ended.len());
@@ -421,7 +421,7 @@ impl ModelGpus {
         }
     }
 
-    /// For how long kernels have run, one or several at a time.
+    /// The total time in which at least one kernel ran.
     pub(super) fn kernel_time(&self) -> Time {
         self.0.front_end.borrow().as_ref().map_or(Time::ZERO, FrontEnd::kernel_time)
     }

@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Lines accessed in each page.
 const LINES_OF_PAGE: u64 = 4;
 
-/// First virtual address of the pages; no physical address is this large. `ALIAS`: of the other names of those that are
-/// never written.
+/// First virtual address of the pages; no physical address is this large. `ALIAS`: first address of the second names of
+/// pages that are never written.
 const BASE: u64 = 1 << 44;
 const ALIAS: u64 = 1 << 45;
 
-/// One page in so many is never written and has two names.
+/// One page in `STILL` is never written and has two names.
 const STILL: u64 = 4;
 
 pub(super) const WORD: usize = 4;
@@ -50,7 +50,7 @@ pub(super) enum Writer {
     Tester(u64),
     /// All testers of a GPU add to it.
     Gpu,
-    /// It stays zero.
+    /// The word stays zero.
     Nobody,
 }
 

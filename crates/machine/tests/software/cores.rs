@@ -44,7 +44,7 @@ pub struct Run {
     pub threads: usize,
     /// Whether GPUs belong to the model; those here run no kernels but look at what they are given.
     pub inside: bool,
-    /// Where its part in time begins.
+    /// The point at which the timed part begins.
     pub forward: Option<FastForward>,
 }
 
@@ -64,7 +64,7 @@ impl Run {
     }
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Debug, PartialEq)]
 pub struct Ran {
     pub end: End,
@@ -198,7 +198,7 @@ struct FakeCore {
     bell: EventCount,
     random: Pcg64Mcg,
     eager: u64,
-    /// Those that have been executed and not performed.
+    /// Stores that have been executed and not performed yet.
     stores: VecDeque<Touch>,
     locks: Locks,
 }

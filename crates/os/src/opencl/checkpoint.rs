@@ -62,7 +62,7 @@ impl Driver {
             && self.pager.as_ref().is_none_or(|pager| pager.is_at_rest())
     }
 
-    /// What a machine must have in common with the one on which the state was saved.
+    /// The properties of the GPUs that must equal those of the machine on which the state was saved.
     fn facts(&self) -> String {
         let (settings, memories) = (&self.settings, &self.tables.memories);
         format!(

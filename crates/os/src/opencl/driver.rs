@@ -92,9 +92,9 @@ pub struct Driver {
     pub(super) last_number: u64,
     /// Shared virtual memory that the host has mapped for writing, by base address, with the number of maps.
     pub(super) svm_written: BTreeMap<u64, u32>,
-    /// These maps: from the mapped address to the base address.
     /// Whether a kernel has been launched.
     pub(super) has_launched: bool,
+    /// Maps of shared virtual memory for writing: from the mapped address to the base address.
     pub(super) svm_maps: BTreeMap<u64, u64>,
     /// Running kernels by event.
     pub(super) running: BTreeMap<u64, Running>,

@@ -131,7 +131,7 @@ impl Parts {
 
 /// Why a kernel was not started.
 pub enum NotStarted {
-    /// There is not enough memory for it.
+    /// There is not enough memory for the launch.
     Refused(String),
     Broken(Broken),
 }

@@ -129,7 +129,7 @@ pub struct Totals {
     pub time: engine::Time,
     /// The part of it inside the region of interest that the program marked.
     pub region: Option<engine::Time>,
-    /// What ran functionally before, in a fast-forwarded run.
+    /// The functional part, in a fast-forwarded run.
     pub forwarded: Option<Forwarded>,
 }
 

@@ -107,7 +107,7 @@ pub struct System {
     pub cores: usize,
     pub lines: usize,
     pub stages: Vec<Stage>,
-    /// What may happen to a member at any time, besides evictions.
+    /// Messages that a member may receive spontaneously at any time, besides evictions.
     pub whims: Vec<(Node, Kind)>,
     /// Sets of members that look alike; the sets are interchangeable. Empty if there are none.
     pub equals: Vec<Vec<Node>>,

@@ -17,7 +17,7 @@ pub enum Told {
     Done,
 }
 
-/// What has gone wrong.
+/// An error that a step has met.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Trouble {
     /// An `x` cell was met, or an action made no sense.

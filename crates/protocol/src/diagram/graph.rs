@@ -4,7 +4,7 @@ use crate::{Cell, Table};
 
 /// A state at a place of the diagram.
 pub(super) struct Node {
-    /// Its number in the table.
+    /// The state's number in the table.
     pub state: usize,
     pub name: &'static str,
     /// Events that leave the state as it is.
@@ -110,6 +110,6 @@ fn depths(at_rest: &[bool], transitions: &[(usize, usize, u8)]) -> Vec<usize> {
             depth[state] = depth[state].min(next);
         }
     }
-    // What no transition leads to stands beside the first step.
+    // A state that no transition leads to is placed in the column of the first step.
     depth.into_iter().map(|depth| if depth == usize::MAX { 1 } else { depth }).collect()
 }

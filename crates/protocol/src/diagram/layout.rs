@@ -44,7 +44,7 @@ pub(super) struct Arrow {
     /// The label begins here, or ends here if the arrow leaves to the left.
     pub start: (f64, f64),
     pub leftwards: bool,
-    /// Where its head is, and whether it comes there from the right.
+    /// The position of the arrow's head, and whether the arrow arrives from the right.
     pub end: (f64, f64),
     pub from_the_right: bool,
     pub path: String,

@@ -42,7 +42,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use table::{Entry, Tables, address, bit, space};
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct FbtSpec {
     /// Number of physical pages, and the associativity.

@@ -13,7 +13,7 @@ use protocol::{Kind, Msg};
 /// Entries that are removed together.
 pub(super) struct Removal {
     ways: Vec<usize>,
-    /// What first-level caches are told to drop: a page, or all lines.
+    /// The lines that first-level caches must drop: those of a page, or all.
     subject: LineAddr,
     phase: Phase,
 }

@@ -13,7 +13,7 @@ use std::{cell::RefCell, rc::Rc};
 /// In the tag of a line, the address space number starts at this bit, above the bits of a virtual address.
 const SPACE: u32 = 48;
 
-/// What is known about a physical page.
+/// The record of a physical page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     /// The leading virtual page, whose tags its lines have in caches: the tag divided by the page size.
@@ -32,7 +32,7 @@ pub(crate) struct Entry {
     pub outstanding: u32,
     /// Whether it is being removed: no new requests are started.
     pub locked: bool,
-    /// Its lines have been recalled: a claim that comes now is answered under the next entry.
+    /// Whether its lines have been recalled: a claim that arrives after that is answered under the next entry.
     pub recalled: bool,
 }
 

@@ -325,7 +325,7 @@ fn a_line_that_the_table_does_not_include_is_noticed() {
 fn a_page_that_moves_without_a_shootdown_is_noticed() {
     let message = fails(|cache| async move {
         cache.read(tag(SPACE, 5, 1)).await;
-        // These two pages evict it from the TLB of two entries.
+        // These two pages evict the translation from the TLB, which has two entries.
         for page in [1, 2] {
             cache.read(tag(SPACE, page, 1)).await;
         }

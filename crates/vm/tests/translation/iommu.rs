@@ -22,7 +22,7 @@ fn iommu_for(world: &World, spec: IommuSpec, askers: usize) -> Vec<Wire<Translat
 
 const MISS: u64 = 7 + 4 * READ + 7;
 
-/// One unit has every page walked to first; then sixteen units ask for one page each, in the same cycle.
+/// One unit first accesses every page, so that all are walked; then sixteen units request one page each, in one cycle.
 fn sixteen(lookups: Option<usize>) -> (Run, Vec<u64>) {
     let (run, log) = finish(Tables::of(0..16), move |world| {
         for (unit, below) in iommu_for(world, spec(lookups), 17).into_iter().enumerate() {

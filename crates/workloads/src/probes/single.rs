@@ -114,7 +114,7 @@ fn stores(machine: &Machine, to_one_line: bool) -> Result<f64, GpuError> {
     Ok(cycles / EACH / lines as f64 / f64::from(ROUNDS))
 }
 
-/// Requests a cycle of one bank of the L2 that all compute units ask.
+/// Requests per cycle that one bank of the L2 serves, with requests from all compute units.
 fn one_bank(machine: &Machine) -> Result<f64, GpuError> {
     let mut gpu = gpu(machine)?;
     let waves = 8 * machine.compute_units();

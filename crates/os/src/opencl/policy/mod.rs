@@ -41,9 +41,9 @@ use crate::guest::GuestMemory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brought {
     Nothing,
-    /// Its bytes are copied (`CL_MEM_COPY_HOST_PTR`).
+    /// The bytes at this address are copied to the buffer (`CL_MEM_COPY_HOST_PTR`).
     Copied(VirtAddr),
-    /// It serves as the buffer's memory on the host side (`CL_MEM_USE_HOST_PTR`).
+    /// The memory at this address is the buffer's memory on the host side (`CL_MEM_USE_HOST_PTR`).
     Used(VirtAddr),
 }
 
@@ -150,9 +150,9 @@ pub struct Layout {
 pub struct Part {
     /// Bytes per row, rows per slice, slices.
     pub size: [u64; 3],
-    /// In the memory that kernels access.
+    /// The layout in the memory that kernels access.
     pub device: Layout,
-    /// In the program's memory for the object, if there is any.
+    /// The layout in the program's memory for the object, if there is any.
     pub host: Layout,
 }
 

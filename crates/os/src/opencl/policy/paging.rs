@@ -66,7 +66,7 @@ pub enum ForHost {
     Do(Vec<Act>),
 }
 
-/// What a policy can access.
+/// The state that a policy can access.
 pub struct World<'a> {
     pub tables: &'a mut DeviceTables,
     /// Kernels in flight.

@@ -238,7 +238,7 @@ impl TimedProcess {
     fn note(&mut self, agent: usize, advanced: &Advanced) {
         let place = self.wanting.iter().position(|other| *other == agent);
         if matches!(advanced, Advanced::Drain) {
-            // It will be back as soon as it is quiet, and keeps its place.
+            // The agent retries as soon as it is quiet, and keeps its place in the queue.
             return;
         }
         match (matches!(advanced, Advanced::Busy), place) {

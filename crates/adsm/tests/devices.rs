@@ -210,7 +210,7 @@ fn an_object_frees_its_memory_on_every_device() {
 fn kernels_go_where_the_policy_says() {
     let spec = || SimSpec { peers: true, ..poisoned() };
     let (_, runtime) = several([spec(), spec(), spec()], in_pages());
-    // Kernels that end when they are told to.
+    // Kernels that end when the test lets them.
     let go = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&go);
     let kernel = runtime.kernel(KernelSource::new("wait").native(move |_| {

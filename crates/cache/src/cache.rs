@@ -332,7 +332,7 @@ impl Cache {
         Ok(self.carry_on_order()? || did)
     }
 
-    /// Chooses the next action when no answer has come: waiting messages, probes, then new requests.
+    /// Chooses the next action when no answer has arrived: waiting messages, probes, then new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let no_atomics = self.returning.is_empty() && self.away.is_empty() && self.atomics.is_empty();
         if !no_atomics && (self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)?) {
@@ -406,7 +406,7 @@ impl Cache {
         Ok(false)
     }
 
-    /// Takes a probe, or a message that returns a line from above, if one has come.
+    /// Takes a probe, or a message that returns a line from above, if one has arrived.
     fn probe(&mut self) -> Result<bool, Box<Impossible>> {
         let mut next = self.ready.first(&[Lane::Coherence], 0);
         while let Some(number) = next {
@@ -429,7 +429,7 @@ impl Cache {
         Ok(false)
     }
 
-    /// Takes an answer, if one has come. Answers are always accepted.
+    /// Takes an answer, if one has arrived. Answers are always accepted.
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         if !self.ready.has(Lane::Reply) {
             return Ok(false);
@@ -469,7 +469,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Takes a request of a requester, if one has come and can be accepted.
+    /// Takes a request of a requester, if one has arrived and can be accepted.
     fn request(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
         let next = self.top.as_ref().and_then(|top| top.wires[port].1.front(Lane::Request).map(|request| *request));
         let Some(request) = next.and_then(|request| self.in_our_time(request)) else { return Ok(false) };
@@ -536,7 +536,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Takes a probe, an order or a request of another cache, if one has come and can be accepted.
+    /// Takes a probe, an order or a request of another cache, if one has arrived and can be accepted.
     fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let from = &self.from[port];
         let coherence = from.front(Lane::Coherence).map(|packet| packet.msg);

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Set when the user has asked for the end.
+/// Set when the user has interrupted the command.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Makes Ctrl-C, SIGTERM and SIGHUP end a run early, with the results so far; a second one ends the command at once.
@@ -57,7 +57,7 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Whether the user has asked for the end.
+/// Whether the user has interrupted the command.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -76,7 +76,7 @@ impl ShowProtocol {
         ui.report(&Shown { name: protocol.name, about: protocol.about, tables })
     }
 
-    /// The tables that were asked for.
+    /// The tables that the options select.
     fn chosen(&self, protocol: &Protocol) -> miette::Result<Vec<&'static Table>> {
         let Some(role) = &self.role else { return Ok(protocol.tables.to_vec()) };
         let table = protocol.tables.iter().find(|table| table.name == role).ok_or_else(|| {

@@ -104,7 +104,7 @@ pub struct PredictorSpec {
     pub btb_ways: usize,
     /// Size of the return address stack.
     pub return_stack: usize,
-    /// From the resolution of a mispredicted branch until fetch goes on.
+    /// From the resolution of a mispredicted branch until fetch continues.
     pub penalty: Cycles,
 }
 

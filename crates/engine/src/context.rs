@@ -222,7 +222,7 @@ impl Context {
         Pause { over: false, context: PhantomData }
     }
 
-    /// Lets everything else that can run in this cycle run first. The context then goes on, still in this cycle, and
+    /// Lets everything else that can run in this cycle run first. The context then continues, still in this cycle, and
     /// sees all requests of the cycle: the place for arbitration. A context that it wakes from then on runs in the next
     /// cycle.
     pub fn settle(&self) -> Settle<'_> {
@@ -230,7 +230,7 @@ impl Context {
     }
 
     /// Reports progress to the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)). Call it for events
-    /// that can't go on for ever without completing the work, such as a committed instruction or the reply to a
+    /// that can't go on forever without completing the work, such as a committed instruction or the reply to a
     /// request.
     #[inline]
     pub fn progress(&self) {

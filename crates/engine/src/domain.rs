@@ -35,7 +35,7 @@ pub(crate) struct Slot {
     idle: u64,
     /// The next context in its list of the calendar.
     pub(crate) next: u32,
-    /// Whether the context may wait for ever.
+    /// Whether the context may wait forever.
     pub(crate) server: bool,
 }
 

@@ -107,9 +107,9 @@ pub struct Session {
     touched: Touched,
 }
 
-/// Watchdog limit: the run is stuck if its elements have been stepped this many times since an instruction was issued,
-/// a request answered or a line flushed. Each of these events causes a bounded amount of work, far below this limit
-/// even in the largest machines. Waiting takes no steps, however long it lasts.
+/// Watchdog limit: Number of steps of the model's elements, without an instruction issued, a request answered or a line
+/// flushed, after which the run counts as stuck. Each of these events causes a bounded amount of work, far below this
+/// limit even in the largest machines. Waiting takes no steps, however long it lasts.
 const STUCK: u64 = 10_000_000;
 
 /// The engine's options for running a machine.

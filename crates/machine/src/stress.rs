@@ -53,7 +53,7 @@ pub struct Stress {
     pub lines: u64,
     /// Accesses of one tester between two synchronisations.
     pub round: u64,
-    /// Accesses of one tester that may be under way.
+    /// Accesses of one tester that may be in flight.
     pub outstanding: usize,
 }
 
@@ -287,7 +287,7 @@ pub enum Port {
     Engine,
 }
 
-/// Stands where a compute unit or a core stands.
+/// Takes the place of a compute unit or a core.
 pub(crate) struct Tester {
     stress: Stress,
     port: Port,

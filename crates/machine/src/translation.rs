@@ -190,7 +190,7 @@ struct IommuFile {
     shootdown: Number,
 }
 
-/// Reads the translation of cores; `None` if the file says that it takes no time.
+/// Reads the translation of cores; `None` if, by the file, translation takes no time.
 pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     let path = "cpu.mmu";
     if file.has(path) {

@@ -13,7 +13,7 @@ use os::{End, StartError};
 use std::{path::PathBuf, sync::Arc};
 use support::{WORKLOADS, run_in_parts};
 
-/// A folder for one test, which goes away with it.
+/// A folder for one test, deleted when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {

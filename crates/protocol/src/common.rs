@@ -53,7 +53,7 @@ pub fn landed<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str
     Ok(())
 }
 
-/// Counts an acknowledgement where writes may have gone over each other: bytes are in flight until the last has
+/// Counts an acknowledgement where writes may have overtaken each other: bytes are in flight until the last has
 /// arrived.
 pub fn landed_in_order<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
     work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no acknowledgement")?;

@@ -90,9 +90,9 @@ pub enum Kind {
     PutS,
     /// Grants an exclusive, clean copy.
     PutClnX,
-    /// Grants the line for writing, once `acks` acknowledgements of invalidations have come.
+    /// Grants the line for writing, once `acks` acknowledgements of invalidations have arrived.
     PutX,
-    /// Grants the right to write, once `acks` acknowledgements of invalidations have come.
+    /// Grants the right to write, once `acks` acknowledgements of invalidations have arrived.
     UpgradeAck,
     /// Refuses a request: retry later.
     Nack,

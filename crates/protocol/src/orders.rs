@@ -12,7 +12,7 @@
 //! below. In `Below` and `Peers`, other nodes carry the order out. In `Ask`, the record has asked the level below for
 //! the latest logical time, with which all lines will be swept (`Raise`). Orders of device scope stop at the
 //! first-level caches, except those that ask for the latest time. When logical time restarts, a record drops the latest
-//! time it has heard of, as messages drop their timestamps.
+//! time it has learnt of, as messages drop their timestamps.
 
 use crate::{Block, Controller, Kind, Line, Msg, Node, Place, Stamps, Table, Work, protocol};
 use mem::{LineAddr, PAGE, PhysAddr, Scope};
@@ -71,7 +71,7 @@ protocol! {
 }
 
 protocol! {
- /// A first-level cache of compute units with clocks of their own: an acquire tells them the latest time (G-TSC).
+ /// A first-level cache of compute units with clocks of their own: an acquire passes the latest time to them (G-TSC).
  orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                    AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Below Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
@@ -110,8 +110,8 @@ protocol! {
 
 protocol! {
  /// A second-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE). An
- /// acquire that comes while it asks joins, and it asks again before it answers any of them: the time it has heard
- /// may be too old for the last one.
+ /// acquire that comes while it asks joins, and it asks again before it answers any of them: the time that it has
+ /// learnt may be too old for the last one.
  orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept           DoneMore      DoneLast )
  Rest  { [Ask Join AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x               x             x }

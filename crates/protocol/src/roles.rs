@@ -42,7 +42,7 @@ pub struct Parameters {
     /// Whether GPUs pass blocks to each other if memories are levels.
     pub peer_transfer: bool,
     /// If memories are levels: whether bytes that a GPU releases must reach the host's memory at once, because the host
-    /// does not ask for them.
+    /// sends no requests for them.
     pub releases_home: bool,
     /// Bytes that a bit of a mask stands for if memories are levels: 1, 2, 4 or 8.
     pub grain: u8,

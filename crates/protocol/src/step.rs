@@ -159,8 +159,8 @@ pub trait Controller<const N: usize>: Send + Sync {
         state != self.table().initial()
     }
 
-    /// How many lines one record of this controller stands for. Messages about any line of such a block, which is
-    /// aligned, are delivered to the same [`Line`].
+    /// Number of lines per record of this controller. Messages about any line of such a block, which is aligned, are
+    /// delivered to the same [`Line`].
     fn lines(&self) -> usize {
         1
     }
@@ -171,7 +171,7 @@ pub trait Controller<const N: usize>: Send + Sync {
         false
     }
 
-    /// Whether the controller below is told of evictions ([`Kind::Evicted`]), because it keeps a record of each
+    /// Whether the controller below is notified of evictions ([`Kind::Evicted`]), because it keeps a record of each
     /// granted line.
     fn tells_evictions(&self) -> bool {
         false

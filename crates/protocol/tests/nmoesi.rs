@@ -92,7 +92,7 @@ fn random_walks_over_larger_systems_meet_nothing_wrong() {
     }
 }
 
-/// A cache that is told to flush a line in the middle of its write-back waits for the probe that ends it.
+/// A cache that receives a flush of a line during its write-back waits for the probe that ends the write-back.
 #[test]
 fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
     let mut check = Check::new(nmoesi::l2_through(2, 1), Network::Rows, 1, 1);
@@ -102,7 +102,7 @@ fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
 }
 
 /// A block that a GPU's memory gives up waits for the home's probe. The probe may be queued behind a request of the
-/// cache above to take lines of the block back. Each of these walks came to a standstill when that request had to wait.
+/// cache above to take lines of the block back. If that request had to wait, each of these walks would deadlock.
 #[test]
 fn a_memory_that_gives_up_a_block_takes_lines_back_while_it_waits() {
     for (name, seed) in
@@ -124,9 +124,9 @@ fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
     }
 }
 
-/// A cache may ask to have a clean line taken back that it held alone until another GPU asked for the block. When the
-/// request arrives, the block may have modified bytes of other lines. An earlier table lost these, because it took the
-/// block for a clean one.
+/// A cache may ask to have a clean line taken back. It held the line alone until another GPU requested the block. When
+/// the request arrives, the block may have modified bytes of other lines. An earlier table lost these, because it took
+/// the block for a clean one.
 #[test]
 fn a_clean_line_that_comes_back_does_not_change_a_block_with_bytes_of_other_lines() {
     const N: usize = 4;

@@ -249,7 +249,7 @@ fn sync(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A folder for one test, which goes away with it.
+    /// A folder for one test, deleted when the test ends.
     struct Place(PathBuf);
 
     impl Place {

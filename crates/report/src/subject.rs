@@ -68,7 +68,7 @@ pub struct HostFacts {
 }
 
 impl HostFacts {
-    /// The most memory that this process has had so far; 0 if the system does not tell.
+    /// The most memory that this process has had so far; 0 if the system does not report it.
     pub fn peak_memory() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let peak =

@@ -203,7 +203,7 @@ fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> io::Result<T> {
 fn run(folder: &Path) -> io::Result<Entry> {
     let run: RunFile = json(&folder.join("run.json"))?;
     let summary: SummaryFile = json(&folder.join("summary.json")).unwrap_or_default();
-    // Runs of sweeps say what they were asked for.
+    // Runs of sweeps have a file with their parameters.
     let task: TaskFile = json(&folder.join("task.json")).unwrap_or_default();
     let changes = task.sets.iter().map(|(key, value)| format!("{key}={value}"));
     Ok(Entry {
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use std::os::unix::{ffi::OsStrExt, fs::symlink};
 
-    /// A folder for one test, which goes away with it.
+    /// A folder for one test, deleted when the test ends.
     struct Place(PathBuf);
 
     impl Place {

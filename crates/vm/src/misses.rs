@@ -72,7 +72,7 @@ impl Misses {
         }
     }
 
-    /// Records a miss for the page of an address; returns the question to send below, or `None` if there is no room.
+    /// Records a miss for the page of an address; returns the request to send below, or `None` if there is no room.
     pub fn open(&mut self, asid: Asid, address: VirtAddr, phys: Option<PhysAddr>, write: bool) -> Option<Translate> {
         let free = self.free.pop()?;
         let page = address.align_down(PageSize::Small.bytes());
@@ -88,14 +88,14 @@ impl Misses {
         self.slots[id.0 as usize].expect("what is answered was asked")
     }
 
-    /// The answer was read-only: returns the question to send for requests that write.
+    /// The answer was read-only: returns the request to send for requests that write.
     pub fn ask_to_write(&mut self, id: TranslationId, phys: Option<PhysAddr>) -> Translate {
         let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");
         miss.write = true;
         Translate { id, asid: miss.asid, virt: miss.page, phys, write: true }
     }
 
-    /// The page was unmapped while it was looked up: returns the question to send for requests that still need it.
+    /// The page was unmapped while it was looked up: returns the request to send for requests that still need it.
     /// The next answer is valid again.
     pub fn ask_again(&mut self, id: TranslationId, write: bool) -> Translate {
         let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");

@@ -235,8 +235,7 @@ impl Mmu {
         if matches!(front.access, Access::Invalidate | Access::Flush) {
             drop(front);
             if phys.is_some() {
-                // The order is about a physical page that has been shot down: all requests for it have gone on
-                // before.
+                // The order is about a physical page that has been shot down: all requests for it have left before.
                 let requests = &port.lanes[Lane::Request as usize];
                 let goes_on = requests.pending.is_clear();
                 if goes_on {

@@ -107,8 +107,8 @@ pub struct Shootdowns {
 }
 
 impl Shootdowns {
-    /// `stages`: the wires to all elements that cache translations. An element comes in an earlier stage than those
-    /// that ask it.
+    /// `stages`: the wires to all elements that cache translations. An element is in an earlier stage than the elements
+    /// that send it requests.
     pub fn new(stages: Vec<Vec<Wire<Forgotten, Shootdown>>>, roots: &Roots, scope: &Scope) -> Shootdowns {
         let (turn, cycles) = (scope.credits("turn", 1), scope.histogram("shootdown_cycles"));
         Shootdowns { stages, roots: roots.clone(), turn, cycles, scope: scope.clone() }

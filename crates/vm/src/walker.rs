@@ -25,7 +25,7 @@ use std::{
 pub struct WalkersSpec {
     /// Number of walkers.
     pub walkers: usize,
-    /// How many questions wait for a walker here; more wait in the wires.
+    /// How many requests wait for a walker here; more wait in the wires.
     pub queue: usize,
     /// How long a shootdown takes here.
     pub shootdown: Cycles,
@@ -90,10 +90,10 @@ pub fn walkers(
     }
 }
 
-/// A question, and the index of its asker.
+/// A request, and the index of its requester.
 type Question = (usize, Translate);
 
-/// Takes questions round-robin.
+/// Takes requests round-robin.
 async fn accept(from: Vec<Inlet<Translate>>, queue: Queue<Question>, bell: EventCount, walks: Rc<Walks>, cx: Context) {
     let mut turns = RoundRobin::new(from.len());
     from.iter().for_each(|inlet| cx.takes(inlet));
@@ -147,7 +147,7 @@ impl UnderWay {
     }
 }
 
-/// Questions that wait for the driver to handle a fault.
+/// Requests that wait for the driver to handle a fault.
 struct Faults {
     tables: DriverTables,
     parked: RefCell<Vec<Question>>,
@@ -162,14 +162,14 @@ impl Faults {
         Self { tables, parked: RefCell::default(), bell, faults: scope.counter("faults") }
     }
 
-    /// Parks a question until the driver has answered.
+    /// Parks a request until the driver has answered.
     fn park(&self, (asker, question): Question) {
         self.faults.increment();
         self.parked.borrow_mut().push((asker, question));
         self.tables.fault(question.asid, question.virt, question.write);
     }
 
-    /// Removes the parked questions that `which` selects, in order.
+    /// Removes the parked requests that `which` selects, in order.
     fn take(&self, which: impl Fn(&Translate) -> bool) -> Vec<Question> {
         self.parked.borrow_mut().extract_if(.., |(_, question)| which(question)).collect()
     }
@@ -409,7 +409,7 @@ impl Shared {
         self.askers[asker].send(Lane::Reply, answer, Translated::BYTES).await;
     }
 
-    /// Answers the questions whose faults the driver has handled.
+    /// Answers the requests whose faults the driver has handled.
     async fn answer_faults(self: Rc<Self>, bell: EventCount, cx: Context) {
         let Method::Driver(_, faults) = &self.method else { return };
         loop {

@@ -11,7 +11,7 @@ pub enum Offer {
     Taken,
     /// No space to wait: offer it again later.
     Refused,
-    /// No space to wait, and its sender has been told to ask again.
+    /// There is no space to wait: the message has been refused, and its sender will repeat it.
     Nacked,
 }
 

@@ -95,7 +95,7 @@ impl Bank {
         lines
     }
 
-    /// Whether a line has been requested and none of its bytes has come.
+    /// Whether a line has been requested and none of its bytes has arrived.
     pub fn awaits_data(&self, line: LineAddr) -> bool {
         let found = self.line(self.find(line), line);
         found.is_asked() && found.is_empty()

@@ -44,7 +44,7 @@ impl Cache {
         stamp_of(self.eras.get(&place).copied().unwrap_or(0), time)
     }
 
-    /// A request in this cache's era; `None` if the requester has heard of a restart that this cache has not heard of
+    /// A request in this cache's era; `None` if the requester has learnt of a restart that this cache has not learnt of
     /// yet.
     pub(super) fn in_our_time(&self, request: Request) -> Option<Request> {
         let (era, time) = era_and_time(request.stamp);

@@ -195,7 +195,8 @@ impl Loaded {
         ui.report(&serde_json::json!({ "job": job, "runs": numbers.len(), "time": time, "memory": memory }))
     }
 
-    /// What each task asks for: what the file says, and else what earlier runs took. The text tells what was estimated.
+    /// The resources that each task requests: those given in the file, otherwise estimates from earlier runs. The text
+    /// tells what was estimated.
     fn resources(&self, numbers: &[usize]) -> (file::Slurm, String) {
         let mut how = self.file.slurm.clone();
         if how.time.is_some() && how.memory.is_some() {

@@ -94,7 +94,8 @@ pub fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether the word stands for something that a reader has: a file, a folder, a variable, or a name in capitals.
+/// Whether the word is a placeholder for something of the reader's own: a file, a folder, a variable, or a name in
+/// capitals.
 pub fn readers_own(word: &str) -> bool {
     word.contains(['/', '.', '$', '<']) || word.chars().all(|letter| letter.is_ascii_uppercase())
 }

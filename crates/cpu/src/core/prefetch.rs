@@ -1,4 +1,4 @@
-//! Prefetches of data: lines that a core loads into its L1D before an instruction asks for them.
+//! Prefetches of data: lines that a core loads into its L1D before an instruction accesses them.
 //!
 //! `NextLine` requests the lines after each line that a load accesses. `Stride` has a table of 64 entries, indexed by a
 //! hash of the load instruction's address, with the last data address and its distance from the one before; if that

@@ -216,7 +216,7 @@ impl Lowering<'_> {
     fn pages(&self, pages: Pages) -> Pages {
         match (pages, self.population) {
             (Pages::Tables { .. } | Pages::Driver(_), Population::Testers) => Pages::Flat(UNTOLD),
-            // A host written in Rust has no driver: every page is where the launch says.
+            // A host written in Rust has no driver: every page is at the place given by the launch.
             (Pages::Driver(latency), Population::Host) => Pages::Flat(latency),
             (pages, _) => pages,
         }

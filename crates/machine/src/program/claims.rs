@@ -31,7 +31,7 @@ struct Inner {
     in_flight: Cell<usize>,
     bell: EventCount,
     answered: EventCount,
-    /// Cycles from the claim of a page until all its blocks have come. The host waits for a single page, and claims
+    /// Cycles from the claim of a page until all its blocks have arrived. The host waits for a single page, and claims
     /// many at once when it frees them.
     cycles: Histogram,
 }

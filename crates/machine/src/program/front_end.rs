@@ -36,7 +36,7 @@ pub struct FrontEndSpec {
     pub write_back: WriteBack,
     /// Whether the caches of the CPU write back and invalidate the pages that were handed over before a kernel starts.
     pub flush_before: bool,
-    /// Whether these caches do so with all pages that a kernel could reach, after its end.
+    /// Whether these caches flush all pages that a kernel could reach after its end.
     pub flush_after: bool,
     /// Whether each kernel is a region of the statistics, rather than an entry in a histogram.
     pub regions: bool,

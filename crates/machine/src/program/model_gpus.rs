@@ -244,7 +244,7 @@ impl ModelGpus {
         frames.iter().for_each(|frame| _ = moved.reached.remove(frame));
     }
 
-    /// The frames that have come back to the host since the last call.
+    /// The frames that have returned to the host since the last call.
     pub(super) fn take_taken(&self) -> Vec<PhysAddr> {
         self.0.taken.take()
     }
@@ -338,8 +338,8 @@ impl ModelGpus {
         }
     }
 
-    /// The memory that a kernel may access on a GPU. If pages may move while it runs, those that are present are
-    /// entered in the GPU's table.
+    /// The memory that a kernel may access on a GPU. If pages may move while the kernel runs, the pages that are
+    /// present are entered in the GPU's table.
     fn map(&self, gpu: usize, pages: &[Page], ready: &Ready) -> AddressMap {
         let place = |page: &Page| self.0.spec.address(page.place);
         // GPUs that use the host's memory use its table, too.
@@ -374,7 +374,7 @@ impl ModelGpus {
         self.hold(Order::Transfer(dma::Order { number, transfer }));
     }
 
-    /// Enters a page into the table of a GPU before that asks for it.
+    /// Enters a page into the table of a GPU before the GPU accesses it.
     pub(crate) fn enter(&self, gpu: usize, page: &Page) {
         self.0.tables.insert(space_of(gpu), page.at, self.0.spec.address(page.place), page.writable);
     }

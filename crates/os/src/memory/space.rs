@@ -139,7 +139,7 @@ impl AddressSpace {
         leaf.filter(|leaf| leaf.entry.allows(access)).ok_or(Stop::PageFault { address, access, present })
     }
 
-    /// Handles a page fault: brings the page in or copies it, if the area allows the access.
+    /// Handles a page fault: maps the page or copies it, if the area allows the access.
     fn bring_in(&mut self, address: u64, access: Access) -> Result<(), BadAccess> {
         let (start, area) = self.areas.find(address).ok_or(BadAccess::NotMapped)?;
         let allowed = match access {

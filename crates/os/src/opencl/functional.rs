@@ -51,7 +51,7 @@ pub struct Functional {
     /// Faults reported to the driver and not yet answered, and pages that the driver has denied.
     told: BTreeSet<(usize, u64)>,
     denied: BTreeSet<(usize, u64)>,
-    /// Completed transfers and shootdowns that the driver has not been told of.
+    /// Completed transfers and shootdowns that have not been reported to the driver.
     over: Vec<(u64, Time)>,
     /// Whether a fault has been answered since kernels last ran.
     answered: bool,

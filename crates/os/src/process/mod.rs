@@ -162,7 +162,7 @@ impl Process {
         &self.symbols
     }
 
-    /// The CPU that a thread in the kernel runs on, as it is told.
+    /// The number of the CPU that the kernel reports to a thread as its own.
     pub(crate) fn cpu_of(&self, index: usize) -> u32 {
         self.threads[index].cpus.first_of(self.agent, self.agents, self.cpus).unwrap_or(0)
     }

@@ -139,7 +139,7 @@ impl Comparison {
         writeln!(f, "  {}", wrap(&legend.join(", "), 98, 2))
     }
 
-    /// Bytes moved by cause, and the program's calls that asked for it.
+    /// Bytes moved by cause, and the number of the program's calls that moved them.
     fn moved(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let causes: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.moved.keys()).collect();
         if causes.is_empty() {

@@ -115,7 +115,7 @@ impl Fbt {
         let mut tables = self.tables.0.borrow_mut();
         let way = tables.of_frame(msg.line.0 / PAGE).ok_or_else(|| unknown(msg.line))?;
         let entry = tables.entry_mut(way);
-        // Acknowledgements of other members belong to a request that has been, or will be, answered by itself.
+        // Acknowledgements of other members belong to a request that gets an answer of its own.
         if msg.kind != Kind::InvAck {
             entry.outstanding = entry.outstanding.checked_sub(1).ok_or_else(|| unknown(msg.line))?;
         }

@@ -11,12 +11,12 @@
 //! An entry is removed when its set needs room for another, or when its page is shot down. It is locked first: requests
 //! for lines that the cache does not hold wait. When no message about the page is in flight below, every line that the
 //! cache holds is recalled, in order behind all answers. The cache answers each recall, in order behind all its earlier
-//! messages. Then the first-level caches are told to drop the page. Requests that waited are translated again.
+//! messages. Then the first-level caches are ordered to drop the page. Requests that waited are translated again.
 //!
 //! Where first-level caches alone are virtual (`[vcache 5.4]`), each has a table of its own below it, which detects
 //! synonyms in the same way, as the table of active synonyms of the design that 5.4 refers to. That cache writes
 //! through and gives up lines silently: the table knows its pages, not its lines. When an entry is evicted for another,
-//! the table tells the cache to drop the page; the cache's invalidation filter usually finds that no line of the page
+//! the table orders the cache to drop the page; the cache's invalidation filter usually finds that no line of the page
 //! is held.
 
 mod member;
@@ -65,7 +65,7 @@ pub struct FbtPlace {
     /// Bytes of a line of the cache above: sectors of one line are translated once.
     pub line: Bytes,
     pub above: Above,
-    /// Whether this table tells first-level caches the leading name of a page that they have read under another name.
+    /// Whether this table sends first-level caches the leading name of a page that they have read under another name.
     pub tells_names: bool,
 }
 

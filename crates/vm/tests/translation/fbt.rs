@@ -26,7 +26,7 @@ struct Cache {
     from: Inlet<Packet>,
     tables: DriverTables,
     shootdowns: Rc<Shootdowns>,
-    /// Pages that the first-level cache has been told to drop.
+    /// Pages that the table has ordered the first-level cache to drop.
     heard: Rc<RefCell<Vec<LineAddr>>>,
     cx: Context,
 }
@@ -99,8 +99,8 @@ impl Cache {
 }
 
 /// Builds a table of `entries` over a driver's tables that map page n to physical page n, and runs a script. With
-/// `writes_through` the script is a first-level cache and the table its own; with `tells_names` the first-level cache is told
-/// leading names.
+/// `writes_through` the script is a first-level cache and the table its own; with `tells_names` the table sends leading
+/// names to the first-level cache.
 fn build<F: Future<Output = ()> + 'static>(
     world: &World,
     (entries, writes_through, tells_names): (usize, bool, bool),

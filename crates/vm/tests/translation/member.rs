@@ -78,7 +78,7 @@ impl Ends {
         self.at_cache(Lane::Reply, answer, tag(page, line)).await;
     }
 
-    /// The cache is told to give up a line, and does.
+    /// The cache is ordered to give up a line, and does so.
     async fn gives_up(&self, line: LineAddr) {
         self.at_cache(Lane::Reply, Kind::CoreFlush, line).await;
         self.cache(HOME, Kind::Evicted, line).await;
@@ -147,7 +147,7 @@ fn probes_of_lines_that_the_cache_does_not_hold_are_answered_by_the_table() {
         ends.at_other(HOME, Kind::InvAck, place(5, 2)).await;
         ends.other(HOME, Kind::GetXFwd, place(7, 1)).await;
         ends.at_other(HOME, Kind::FwdNackX, place(7, 1)).await;
-        // The cache tells that it has lost the line: from then on the table answers for it.
+        // The cache reports that it has lost the line: from then on the table answers for it.
         ends.cache(HOME, Kind::Evicted, tag(5, 1)).await;
         ends.cx.pause(10).await;
         ends.other(HOME, Kind::CoreFlush, place(5, 1)).await;

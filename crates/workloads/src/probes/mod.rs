@@ -1,7 +1,7 @@
 //! Microbenchmarks: the performance of a machine's parts, measured by kernels.
 //!
 //! Each probe runs a kernel of `probes.cl` with different counts, so that launch and start-up times cancel. The
-//! difference is set beside the figure that the machine file implies. It includes the probe's own overhead (the
+//! difference is compared with the figure that the machine file implies. It includes the probe's own overhead (the
 //! instructions of its loop).
 
 mod single;

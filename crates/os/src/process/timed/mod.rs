@@ -245,7 +245,8 @@ impl TimedProcess {
             (true, None) => self.wanting.push_back(agent),
             (false, Some(place)) => {
                 self.wanting.remove(place);
-                // Wake the agent that is first now, unless the kernel is occupied: then leaving it does so.
+                // Wakes the agent that is first now, unless another one is in the kernel: that one wakes it when it
+                // leaves.
                 if place == 0 && self.holder.is_none() && !self.wanting.is_empty() {
                     self.turn += 1;
                 }

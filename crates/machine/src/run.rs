@@ -37,7 +37,7 @@ pub(crate) struct Start {
     pub finish: Arc<Mutex<Option<Finish>>>,
     /// The state from which the process continues, and whether only what follows is counted.
     restored: Option<(Arc<Checkpoint>, bool)>,
-    /// The kernel before which this part of the run drains, and what it hands over there.
+    /// The kernel before which this part of the run drains. `drained`: the state that it passes to the next part.
     drains: Option<u64>,
     pub drained: Arc<Mutex<Option<Drained>>>,
 }

@@ -266,7 +266,8 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
             protocol.parameters.grain = levels.mask;
-            // A host that takes back the blocks it needs also collects what GPUs have released.
+            // With dynamic synchronisation the host takes the blocks that it needs from the GPUs, with all released
+            // bytes.
             protocol.parameters.releases_home = fabric.is_none() || levels.synchronise != Synchronisation::Dynamic;
         }
         let driver = DriverSpec::load(file)?;

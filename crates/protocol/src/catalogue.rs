@@ -72,7 +72,7 @@ impl Choice {
         Self::all().find(|choice| choice.name == name)
     }
 
-    /// Everything that a machine can have.
+    /// All protocols and variants that a machine can select.
     pub fn all() -> impl Iterator<Item = Self> {
         let choices = ALL.iter().flat_map(|protocol| {
             let choice = |name, seats| Self { name, protocol, parameters: Parameters::default(), seats };

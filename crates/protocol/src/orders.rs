@@ -110,8 +110,8 @@ protocol! {
 
 protocol! {
  /// A second-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE). An
- /// acquire that comes while it asks joins, and it asks again before it answers any of them: the time that it has
- /// learnt may be too old for the last one.
+ /// acquire that arrives while the cache asks memory joins the one in progress. The cache then asks again before it
+ /// answers either of them, because the first answer may be too old for the later acquire.
  orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept           DoneMore      DoneLast )
  Rest  { [Ask Join AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x               x             x }

@@ -61,7 +61,7 @@ pub struct OutFolder {
     target: PathBuf,
     /// The folder in which results are written until they are complete.
     partial: PathBuf,
-    /// The lock on that.
+    /// The lock on the partial folder.
     held: OwnedFd,
     /// Whether they stay there, as they can't go where they should.
     stays: bool,

@@ -397,7 +397,7 @@ impl ModelGpus {
         front_end.time().copy(if common { None } else { Some(&gpus) }, begins);
     }
 
-    /// The driver's attention is wanted.
+    /// Notifies the driver that something has ended or faulted.
     fn call(&self) {
         self.0.attention.set(true);
         self.0.bells.borrow().iter().for_each(EventCount::advance);

@@ -21,7 +21,8 @@ pub struct Probe {
     pub measured: f64,
 }
 
-/// Measures a machine's GPUs, which share what is launched: latencies are those of the first, bandwidths those of all together. `single`: single instructions only, which takes seconds.
+/// Measures a machine's GPUs. Launches are distributed over all of them, so bandwidths are those of all GPUs together;
+/// latencies are those of the first GPU. With `single`, only single instructions are measured, which takes seconds.
 pub fn probe(machine: &Machine, single: bool) -> Result<Vec<Probe>, GpuError> {
     if single {
         return single::probe(machine);

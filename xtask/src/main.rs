@@ -54,7 +54,7 @@ Tasks:
                             sweep without Slurm?
   soak --minutes N [--cohesim PATH] [--jobs N] [--only PROGRAM]... [--system NAME]...
                             run all built-in programs and programs that sleep, fork, map, read and signal on machines,
-                            every read checked: does each end as it does without time?";
+                            every read checked: does each end as in a functional run?";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -158,7 +158,7 @@ impl GuestOptions {
     /// Runs the program to its end.
     pub fn run(&self, on: On, output: Output, monitor: &Monitor, progress: &Progress) -> miette::Result<Ran> {
         if let (On::Machine(..), Some(option)) = (&on, self.opencl.functional_only()) {
-            bail!("{option} is for runs without time: add --functional");
+            bail!("{option} is for functional runs: add --functional");
         }
         match on {
             On::Machine(machine, options) => self.run_in_time(machine, options, output, monitor, progress),

@@ -212,7 +212,7 @@ impl Seen {
         let (done, expected) = self.work;
         parts.extend(counted(instructions, rates.instructions, "instructions"));
         parts.extend((kernels > 0).then(|| format!("{kernels} kernel{}", if kernels == 1 { "" } else { "s" })));
-        parts.extend(counted(wave_instructions, rates.wave_instructions, "wavefront instructions without time"));
+        parts.extend(counted(wave_instructions, rates.wave_instructions, "functional wavefront instructions"));
         if expected > 0 {
             parts.push(format!("{done} of {expected} workgroups"));
         }

@@ -116,7 +116,7 @@ impl System {
             let to = plan.to();
             ui.note(&format!(
                 "{}: nothing was measured: it ended before {to}, after {instructions} instructions and {kernels} kernels \
-                 without time",
+                 without a timing model",
                 guest.name()
             ));
         }

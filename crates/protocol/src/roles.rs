@@ -197,12 +197,12 @@ impl Boundary {
     pub const COHERENT: Self = Self { stale_between_gpus: false, others_wrote: Forget::Shared, flushes: 1 };
 }
 
-/// Orders of a protocol that is never part of a machine in time.
+/// Orders of a protocol that is never part of a timed machine.
 pub fn no_orders(_: Role, _: &Parameters) -> Option<&'static Table> {
     None
 }
 
-/// A protocol that is never part of a machine in time.
+/// A protocol that is never part of a timed machine.
 pub fn nowhere(_: Role, _: &Parameters) -> Option<Seat> {
     None
 }

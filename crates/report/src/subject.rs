@@ -194,7 +194,7 @@ impl fmt::Display for FastForward {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { to, warm_up, reached, instructions, kernels } = self;
         let (instructions, kernels) = (count(*instructions), count(*kernels));
-        let skipped = format!("without time: {instructions} instructions, {kernels} kernels");
+        let skipped = format!("before it, without a timing model: {instructions} instructions, {kernels} kernels");
         match (reached, warm_up.as_str()) {
             (false, _) => write!(f, "to {to}, which the program did not reach: nothing was measured; {skipped}"),
             (true, "cold") => write!(f, "to {to}, with cold caches; {skipped}"),

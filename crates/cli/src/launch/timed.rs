@@ -15,7 +15,7 @@ use std::{path::PathBuf, time::Instant};
 /// Options of a timed launch.
 #[derive(clap::Args)]
 pub struct Timed {
-    /// Simulate the launch in time on this machine: a name (see `cohesim list systems`) or a file. Without this option,
+    /// Simulate the launch on this machine: a name (see `cohesim list systems`) or a file. Without this option,
     /// the launch is functional.
     #[arg(short, long, value_name = "NAME|FILE")]
     pub system: Option<String>,

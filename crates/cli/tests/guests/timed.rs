@@ -115,7 +115,7 @@ fn a_time_limit_ends_a_program_on_cores_too() {
 #[test]
 fn options_of_other_modes_are_refused() {
     for (arguments, message) in [
-        (&["run", "vecadd", "--gpus", "4"][..], "--gpus is for runs without time"),
+        (&["run", "vecadd", "--gpus", "4"][..], "--gpus is for functional runs"),
         (&["run", "vecadd", "--functional", "--fast-forward", "kernel:2"], "cannot be used with"),
         (&["run", "vecadd", "--fast-forward", "kernel:0"], "kernels are counted from 1"),
         (&["run", "vecadd", "--fast-forward", "half"], "write kernel:N, roi or instructions:N"),
@@ -172,7 +172,7 @@ fn a_fast_forward_is_said_in_every_report() {
     let options = ["--fast-forward", "kernel:4", "--warm-up", "kernels:2", "--out", &folder.file("")];
     let Ran { code, out } = short("apu-c-l3", &options);
     assert_eq!(code, Some(0), "{out}");
-    let said = "to kernel:4, with caches warmed by kernels:2; without time:";
+    let said = "to kernel:4, with caches warmed by kernels:2; before it, without a timing model:";
     let text = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text(&out).contains(said), "{out}");
     let read = |name: &str| fs::read_to_string(folder.file(name)).expect("it has been written");

@@ -264,7 +264,7 @@ impl ModelGpus {
         match order {
             Order::Kernel(job) => {
                 let front_end = self.0.front_end.borrow();
-                front_end.as_ref().expect("GPUs in time have a front end").submit(*job);
+                front_end.as_ref().expect("timed GPUs have a front end").submit(*job);
             }
             Order::Transfer(order) => {
                 self.account_transfer(&order.transfer, true);

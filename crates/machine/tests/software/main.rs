@@ -144,7 +144,7 @@ fn a_program_goes_on_in_time_wherever_it_was() {
 fn a_program_that_ends_before_the_point_ends_as_it_would() {
     let forward = FastForward::new(Point::Instructions(1 << 40), WarmUp::Cold).ok();
     let ran = run(GUESTS, &["split"], Run { forward, ..Run::on(1) });
-    assert_eq!((&ran.end, ran.totals.time), (&End::Exited { code: 0 }, Time::ZERO), "nothing stops it without time");
+    assert_eq!((&ran.end, ran.totals.time), (&End::Exited { code: 0 }, Time::ZERO), "nothing stops the functional run");
     assert!(ran.totals.forwarded.is_some_and(|forwarded| !forwarded.reached));
     let ran = run(GUESTS, &["deadlock"], Run { forward, ..Run::on(1) });
     assert!(matches!(ran.end, End::Deadlock { .. }), "{}", ran.end);

@@ -1,4 +1,4 @@
-//! Functional GPUs: kernels execute without time, in slices, on the memory of the process.
+//! Functional GPUs: kernels execute without a timing model, in slices, on the memory of the process.
 //!
 //! Host and kernels can wait for each other here, as on hardware with shared memory. If the GPUs have memory of their
 //! own, each has a page table, accesses to other pages wait for the driver, and transfers complete at once.

@@ -82,9 +82,11 @@ pub fn compare(first: &Ended, second: &Ended) -> Result<(), String> {
     }
     match first.out.iter().zip(&second.out).position(|(one, other)| one != other) {
         Some(at) => Err(format!("what is printed differs at byte {at}")),
-        None if first.out.len() != second.out.len() => {
-            Err(format!("{} bytes are printed in the functional run, {} on the machine", first.out.len(), second.out.len()))
-        }
+        None if first.out.len() != second.out.len() => Err(format!(
+            "{} bytes are printed in the functional run, {} on the machine",
+            first.out.len(),
+            second.out.len()
+        )),
         None => Ok(()),
     }
 }

@@ -54,7 +54,10 @@ fn run(case: &mut Case) -> Result<Did, String> {
     timed.finish().map_err(|error| format!("timed run: {error}"))?;
     for (buffer, (expected, found)) in program.buffers().iter().zip(expected.iter().zip(&found)) {
         if let Some(at) = expected.iter().zip(found).position(|(one, other)| one != other) {
-            return Err(format!("byte {at} of {}: {} in the functional run, {} in the timed one", buffer.name, expected[at], found[at]));
+            return Err(format!(
+                "byte {at} of {}: {} in the functional run, {} in the timed one",
+                buffer.name, expected[at], found[at]
+            ));
         }
     }
     Ok(Did::Ran)

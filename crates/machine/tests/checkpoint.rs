@@ -82,7 +82,9 @@ fn restored_is_whole(machine: &Machine, words: &[&str], kernels: &[u64]) {
         let checkpoints = Checkpoints { before: writes(&again, &rest).before, ..restores(&folder, *kernel) };
         for threads in [1, 2] {
             let (ended, run, drained, rest) = good(machine, words, checkpoints.clone(), threads);
-            assert!(run == whole, "{what}, from kernel {kernel}, {threads} threads: other statistics");
+            // How often contexts ran (`Run::events`) depends on the cut into partitions, and so on the number of threads.
+            let same = (&run.outcome, run.end, &run.regions) == (&whole.outcome, whole.end, &whole.regions);
+            assert!(same, "{what}, from kernel {kernel}, {threads} threads: other statistics");
             assert_eq!((&ended, &drained), (&finish, &parts), "{what}, from kernel {kernel}");
             assert!(out.ends_with(&rest), "{what}: printed before the checkpoint is not printed again");
         }

@@ -122,7 +122,7 @@ fn options_of_other_modes_are_refused() {
         (&["run", "vecadd", "--warm-up", "kernels:1"], "--fast-forward"),
         (
             &["run", "vecadd", "--fast-forward", "roi", "--warm-up", "kernels:1"],
-            "--warm-up kernels:1: nothing can warm",
+            "--warm-up kernels:1: caches can't be warmed before roi",
         ),
         (&["run", "vecadd", "--system", "r9nanno"], "did you mean 'r9nano'"),
         (&["compare", "vecadd", "--systems", "skeleton,r9nanno"], "did you mean 'r9nano'"),

@@ -61,7 +61,7 @@ pub(super) struct Layout {
 struct Place {
     column: usize,
     height: f64,
-    /// Its middle.
+    /// The vertical position of the box's middle.
     y: f64,
 }
 
@@ -83,7 +83,7 @@ struct Port {
     way: usize,
     leaves: bool,
     side: Side,
-    /// Its height, relative to the middle of the box.
+    /// The port's vertical position, relative to the middle of the box.
     y: f64,
 }
 

@@ -176,7 +176,7 @@ impl<const N: usize> Msg<N> {
         self.kind.lane()
     }
 
-    /// The queue it waits in if it has to. Answers never wait.
+    /// The row in which the message waits if its line stalls it. Answers never wait.
     pub const fn row(&self) -> Row {
         match (self.lane(), self.kind) {
             (Lane::Request, _) => Row::Request,

@@ -14,7 +14,7 @@ pub fn source(name: &'static str, native: fn(&mut Native<'_>)) -> KernelSource {
 
 /// Device bytes as a slice of the kernel's type.
 fn of<T: adsm::Pod>(bytes: &mut [u8]) -> &mut [T] {
-    // SAFETY: any bytes are such values; device memory begins at a page.
+    // SAFETY: any bytes are valid values of this type; device memory begins at a page.
     unsafe { bytes.align_to_mut().1 }
 }
 

@@ -168,7 +168,7 @@ impl Bank {
         busy.map(|(line, state)| (line, self.spec.controller.table().states[state])).collect()
     }
 
-    /// The nodes above, as far as records are kept of them.
+    /// The nodes above of which the bank keeps records.
     pub fn above(&self) -> &Roster {
         &self.spec.above
     }

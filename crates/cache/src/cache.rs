@@ -386,8 +386,8 @@ impl Cache {
         }
     }
 
-    /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line is about to be
-    /// probed away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
+    /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line a waiting probe would
+    /// take away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
     fn next_of_probes(&mut self) -> Result<bool, Box<Impossible>> {
         Ok(self.use_wanted()? || self.work()? || self.probe()?)
     }

@@ -242,8 +242,8 @@ impl Home {
         Ok(())
     }
 
-    /// A cache has evicted a line. If the cache held it on the last lease that was given out, no other cache shares
-    /// the line, and its record is dropped. Returns whether it was.
+    /// A cache has evicted a line. If the cache held it on the last lease that was granted, no other cache shares the
+    /// line, and its record is dropped. Returns whether it was.
     pub fn evicted(&mut self, notice: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         let last = self.known.get(&notice.line).is_some_and(|line| line.stamps.rts == notice.stamps.rts);
         if last {

@@ -333,7 +333,7 @@ impl Memory {
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
     }
 
-    /// The first side has given a line up and wants it up to date in memory: the second side gives it up, too.
+    /// The first side has given a line up; memory must then hold its newest bytes: the second side gives it up, too.
     fn flush_line(&mut self, line: LineAddr, asker: Node) -> Result<Next, Box<Impossible>> {
         self.flushes.push((line, asker));
         let evict = Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY);

@@ -67,7 +67,8 @@ pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
     stress_on(machine, &Memories::new(machine), stress, options)
 }
 
-/// An order that the driver of [`stress_pages`] leaves out whenever it takes pages away, in a test of the test.
+/// An order that the driver of [`stress_pages`] omits whenever it recalls pages, to test that the checks detect the
+/// omission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgotten {
     /// Caches do not write back.
@@ -420,7 +421,7 @@ impl Tester {
                 self.stores.increment();
                 self.ask(Access::Store, mem::Scope::Group, line, value.only(bytes)).await;
             }
-            // A store of nothing: the line is wanted to be written soon.
+            // A store of no bytes fetches the line for writing.
             _ if self.port == Port::Data => self.ask(Access::Store, mem::Scope::Group, line, Block::EMPTY).await,
             _ => {
                 let wide = self.one_in(2);

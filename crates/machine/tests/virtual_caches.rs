@@ -122,7 +122,7 @@ fn beside_cpu(changes: &[&str]) -> Machine {
     Machine::load("apu-c-l3", &changes).unwrap_or_else(|error| panic!("{changes:?}: {error}"))
 }
 
-/// Testers of cores and compute units write and read the same lines, pages are shot down, and entries make room.
+/// Testers of cores and compute units write and read the same lines, pages are shot down, and entries are evicted.
 #[test]
 fn every_read_is_right_beside_a_cpu_that_probes_virtual_caches() {
     let two_gpus = [TINY, &["gpus=2", "gpu.fbt.second_level=false"]].concat();

@@ -342,7 +342,7 @@ impl Witness for Log {
     }
 }
 
-/// An event that the table says can't happen: a hole in the protocol, never a reason to wait.
+/// An event that the table says can't happen: an error in the protocol, not a stall.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: a line in state {state} met '{event}', which the table says can't happen: {why}{}", told(.history))]
 pub struct Impossible {

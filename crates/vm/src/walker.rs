@@ -33,7 +33,7 @@ pub struct WalkersSpec {
 
 /// How pages are found.
 pub enum Walk {
-    /// A walk takes a fixed time and answers with the asker's physical address, in pages of 4 KiB.
+    /// A walk takes a fixed time and answers with the request's physical address, in pages of 4 KiB.
     Flat { latency: Cycles },
     /// A walk takes a fixed time and looks into tables that a driver keeps.
     Driver { latency: Cycles, tables: DriverTables },
@@ -41,7 +41,7 @@ pub enum Walk {
     Tables { memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec> },
 }
 
-/// Starts walkers at `scope` that answer all of `askers`.
+/// Starts walkers at `scope`, which answer the requests on the wires `askers`.
 pub fn walkers(
     spec: WalkersSpec,
     walk: Walk,
@@ -214,8 +214,8 @@ impl Walker {
             let Translate { asid, virt, phys, .. } = question;
             let may_differ = || self.shared.roots.may_differ(asid, virt);
             let found = match found {
-                // The tables have changed: the asker uses an address from before the change, or one that memory does
-                // not hold yet.
+                // The tables have changed: the requester uses an address from before the change, or one that memory
+                // does not hold yet.
                 Ok(found) if phys.is_some_and(|phys| found.place(virt) != phys) && may_differ() => None,
                 Ok(found) => Some(found),
                 Err(_) if may_differ() => None,
@@ -264,7 +264,7 @@ impl Walker {
     }
 }
 
-/// The result of a walk of flat latency: the address that the asker knows.
+/// The result of a walk of constant latency: the address in the request.
 fn told(question: &Translate) -> Result<Translation, Mistranslation> {
     let Translate { asid, virt, phys, .. } = *question;
     let (size, rights) = (PageSize::Small, Rights { write: true, execute: true });

@@ -36,9 +36,9 @@ struct Looks {
     trusted: u8,
 }
 
-/// This many consecutive returns make a block expected.
+/// Number of consecutive returns after which a block is expected to be read.
 const HABIT: u8 = 3;
-/// This many make it trusted.
+/// Number of consecutive returns after which a block is trusted.
 const TRUST: u8 = 8;
 /// Upper limit of `seen`, and so of consecutive openings on trust.
 const MOST: u8 = 32;

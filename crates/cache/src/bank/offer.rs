@@ -68,9 +68,9 @@ impl Bank {
         Ok(Offer::Taken)
     }
 
-    /// Turns away a request that has no space to wait. Some senders answer a probe about a line only when they know
-    /// the outcome of their own request for it. Such a request must not stay on the wire, because messages behind it
-    /// may be ones that a probe of this cache waits for.
+    /// Refuses a request that has no space to wait. Some senders answer a probe about a line only when they know the
+    /// outcome of their own request for it. Such a request must not stay on the wire, because messages behind it may be
+    /// ones that a probe of this cache waits for.
     fn turn_away(&mut self, msg: &Msg<LINE>) -> Offer {
         if !self.nacks {
             return Offer::Refused;

@@ -246,7 +246,7 @@ impl Lowering<'_> {
     }
 
     /// The IOMMU of a machine without a CPU, whose kernel would have page tables; and the element that sends
-    /// shootdowns, if pages can be taken away.
+    /// shootdowns, if a driver can recall pages.
     pub(super) fn lone_translators(&mut self, iommu: Iommu) -> (Id, Option<Id>) {
         let faults = iommu.faults();
         let plan = WalkersPlan {

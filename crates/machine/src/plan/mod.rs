@@ -350,7 +350,7 @@ pub struct Boundary {
 /// A connection of two elements.
 pub struct Edge {
     pub name: String,
-    /// The end that is, or is nearer to, the requester.
+    /// The end at the requester, or closer to it.
     pub upper: Id,
     pub lower: Id,
     pub wire: Wire,

@@ -82,7 +82,7 @@ impl Claims {
         }
     }
 
-    /// Takes back what the driver of these GPUs wants, for one access of the host after the other.
+    /// Claims the pages that the driver of these GPUs requests for accesses of the host, one access after another.
     pub fn serve(&self, gpus: &ModelGpus, scope: &Scope) {
         let (own, gpus, bell) = (self.clone(), gpus.clone(), scope.eventcount("wanted"));
         gpus.taken_back_by(bell.clone());

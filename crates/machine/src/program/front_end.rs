@@ -1,5 +1,5 @@
-//! The front end: hands kernels to the command processors of GPUs, and has caches flushed and invalidated around
-//! kernels where the machine needs it.
+//! The front end: hands kernels to the command processors of GPUs, and flushes and invalidates caches before and after
+//! kernels if the machine needs it.
 //!
 //! A kernel runs on one GPU, or on all of them as a *gang*: its workgroups are distributed over the GPUs in turn.
 //! Kernels of different GPUs run concurrently, and so do as many kernels of one GPU as it has slots. Kernels for one

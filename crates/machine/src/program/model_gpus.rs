@@ -55,13 +55,13 @@ impl GpusSpec {
     }
 }
 
-/// Frames that the host wants back from the memories of GPUs. Completion is reported under `number`.
+/// Frames that the host claims from the memories of GPUs. Completion is reported under `number`.
 pub(super) struct TakeBack {
     pub number: u64,
     pub frames: Vec<PhysAddr>,
 }
 
-/// Pages that kernels so far could reach, of which caches may hold something.
+/// Pages that kernels so far could reach, of which caches may hold lines.
 #[derive(Default)]
 struct Moved {
     /// Looked up; walked only in the order of addresses.
@@ -122,14 +122,13 @@ struct Books {
     under_way: Cell<usize>,
     attention: Cell<bool>,
     front_end: RefCell<Option<FrontEnd>>,
-    /// The tables of GPUs whose pages may be taken away, the pages to be taken away, and the bell of the context that
-    /// does it.
+    /// The page tables of GPUs, the pages that the driver recalls, and the bell of the context that recalls them.
     tables: DriverTables,
     recalls: RefCell<VecDeque<Recall>>,
     /// Pages that were granted on faults and are not recorded as moved yet.
     answered: RefCell<Vec<(Asid, VirtAddr)>>,
     recall: RefCell<Option<EventCount>>,
-    /// The pages that the host wants back, the bell of the context that collects them, and those collected since the
+    /// The pages that the host claims, the bell of the context that collects them, and the pages collected since the
     /// last query.
     wanted: RefCell<VecDeque<TakeBack>>,
     taker: RefCell<Option<EventCount>>,
@@ -147,8 +146,8 @@ struct Books {
 pub struct ModelGpus(Rc<Books>);
 
 impl ModelGpus {
-    /// The GPUs of a program that may be fast-forwarded. Their IOMMU looks pages up in `tables`, if pages can be taken
-    /// away.
+    /// The GPUs of a program that may be fast-forwarded. Their IOMMU looks pages up in `tables`, if the driver can
+    /// recall pages.
     pub fn forwarded(spec: GpusSpec, tables: DriverTables, forward: Option<Forward>) -> Self {
         let own = Self(Rc::new(Books {
             spec,
@@ -305,12 +304,12 @@ impl ModelGpus {
         self.0.attention.take()
     }
 
-    /// Sets the bell of the context that takes pages away.
+    /// Sets the bell of the context that recalls pages.
     pub(super) fn recalls_to(&self, bell: EventCount) {
         *self.0.recall.borrow_mut() = Some(bell);
     }
 
-    /// The pages that have been given out for faults since the last call.
+    /// The pages that have been mapped because of faults since the last call.
     pub(super) fn take_answered(&self) -> Vec<(Asid, VirtAddr)> {
         self.0.answered.take()
     }
@@ -469,7 +468,8 @@ impl Gpus for ModelGpus {
         }
         let others_wrote = moved.take_changed();
         if self.0.spec.memories.copies.is_some() {
-            // Of others the memories of GPUs hold nothing. They may hold a page that no kernel could reach so far, in one block with others.
+            // Of others the memories of GPUs hold nothing. GPUs may hold a page that no kernel could reach so far,
+            // because it is in one block with others.
             touched.retain(|page| moved.block_is_reached(*page, self.0.spec.block.0.max(PAGE)));
             moved.of_host.extend(&touched);
         }

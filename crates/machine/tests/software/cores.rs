@@ -169,7 +169,7 @@ const FRONT_END: FrontEndSpec = FrontEndSpec {
     accounts: false,
 };
 
-/// A front end, and a GPU that takes a while for each kernel.
+/// A front end, and a GPU that takes some time for each kernel.
 fn build_gpus(gpus: &ModelGpus, software: &Software, scope: &Scope) {
     let processor = CommandProcessor::new(1, scope);
     gpus.launch_by(FrontEnd::build(FRONT_END, vec![processor.clone()], Rc::new(Coherent), None, scope));

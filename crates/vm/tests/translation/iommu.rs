@@ -12,7 +12,7 @@ fn spec(lookups: Option<usize>) -> IommuSpec {
     IommuSpec { tlb, walkers: WALKERS }
 }
 
-/// An IOMMU that is 7 cycles away from each of its `askers`.
+/// An IOMMU at the end of wires of 7 cycles from each of `askers` requesters.
 fn iommu_for(world: &World, spec: IommuSpec, askers: usize) -> Vec<Wire<Translated, Translate>> {
     let (ours, theirs): (Vec<_>, Vec<_>) = (0..askers).map(|_| world.wires(7, 7)).unzip();
     let walk = Walk::Tables { memory: world.memory(), page_walk_cache: None };

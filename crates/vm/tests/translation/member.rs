@@ -169,7 +169,7 @@ fn a_page_that_is_shot_down_stays_translated_until_its_write_backs_and_probes_ar
             told.advance();
         });
         ends.at_cache(Lane::Reply, Kind::CoreFlush, tag(5, 1)).await;
-        // A core wants the line at this moment; the cache answers from its write-back queue.
+        // A core requests the line at this moment; the cache answers from its write-back queue.
         ends.other(HOME, Kind::GetXFwd, place(5, 1)).await;
         ends.at_cache(Lane::Coherence, Kind::GetXFwd, tag(5, 1)).await;
         ends.cache(HOME, Kind::Evicted, tag(5, 1)).await;

@@ -76,7 +76,7 @@ impl Scope {
         self.eventcount_for(label, Reason::Work)
     }
 
-    /// An eventcount; `reason` says what it means that a context waits for it.
+    /// An eventcount; `reason`: the meaning of a wait for it.
     pub fn eventcount_for<'a>(&self, label: impl Into<Label<'a>>, reason: Reason) -> EventCount {
         EventCount::new(&self.core, self.child(label), reason)
     }
@@ -258,7 +258,7 @@ impl Context {
         outlet.expect_sender();
     }
 
-    /// Tells a report on a stuck run what this context waits for, and which context could provide it: `from` is that
+    /// Adds to a report on a stuck run what this context waits for, and which context could provide it: `from` is that
     /// context's path or its [second name](Context::known_as). Call it when [`EventCount::rest`] returns `true`.
     pub fn needs(&self, what: impl Into<String>, from: impl Into<String>) {
         self.need(what.into(), vec![from.into()], None);

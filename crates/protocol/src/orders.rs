@@ -32,7 +32,7 @@ pub const fn flush_of(line: LineAddr) -> LineAddr {
     LineAddr(line.0 | 3)
 }
 
-/// The line that a message wants written back and dropped everywhere, if it wants that of one line.
+/// The line that a message flushes (write back, and drop everywhere), if the message is about one line.
 pub const fn flushed_line(order: LineAddr) -> Option<LineAddr> {
     if order.0 & 3 == 3 && order.0 != WHOLE.0 { Some(LineAddr(order.0 & !3)) } else { None }
 }
@@ -59,7 +59,7 @@ protocol! {
 }
 
 protocol! {
- /// A first-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE).
+ /// A first-level cache whose time an acquire raises to the latest time that memory has granted (HALCONE).
  orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                  AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Ask Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
@@ -109,7 +109,7 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE). An
+ /// A second-level cache whose time an acquire raises to the latest time that memory has granted (HALCONE). An
  /// acquire that arrives while the cache asks memory joins the one in progress. The cache then asks again before it
  /// answers either of them, because the first answer may be too old for the later acquire.
  orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
@@ -165,7 +165,7 @@ protocol! {
 }
 
 protocol! {
- /// A home with logical time: it answers with the latest time of any line that it has given out.
+ /// A home with logical time: it answers with the latest time that it has granted to any line.
  orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(    Acquire        AcquireWide    Release        ReleaseWide    Swept  DoneMore  DoneLast )
  Rest { [Rest Latest]  x            x            x            x      x         x }

@@ -1,9 +1,9 @@
 //! Draining the driver, and its state while it is drained.
 //!
 //! Before a given kernel is enqueued, the driver holds back all calls that enqueue kernels, until everything enqueued
-//! before has ended. Then only objects are left: no command is in any queue, no byte is on its way, and no thread of the
-//! program works for the driver. So a saved state has no commands, and a program that is restored finds what it would find
-//! after `clFinish` on all its queues.
+//! before has ended. Then only objects are left: no command is in any queue, no transfer is in flight, and no thread of
+//! the program works for the driver. So a saved state has no commands, and a program that is restored finds what it
+//! would find after `clFinish` on all its queues.
 
 use super::{
     call::Outcome,

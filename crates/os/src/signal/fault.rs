@@ -22,7 +22,7 @@ impl Process {
     pub(crate) fn fault(&mut self, index: usize, exception: Exception) {
         let Exception { rip, fault } = exception;
         let at_instruction = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address: rip } };
-        // The trap state changes only if there is a signal: a page that is brought in is invisible to the program.
+        // The trap state changes only if there is a signal: the mapping of a missing page is invisible to the program.
         let old = self.threads[index].trap;
         let mut trap = TrapState { number: fault.vector().into(), error: fault.error_code(), ..old };
         let info = match fault {

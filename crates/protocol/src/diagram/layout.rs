@@ -223,7 +223,7 @@ impl Drawing {
         }
     }
 
-    /// Makes the ports, and boxes as high as what they hold.
+    /// Creates the ports, and makes each box as high as its contents.
     fn size(&mut self, stays: &[Vec<String>]) {
         for number in 0..self.ways.len() {
             let way = &self.ways[number];
@@ -311,7 +311,7 @@ impl Drawing {
         near.iter().enumerate().map(mean).collect()
     }
 
-    /// Puts the ports of each side of a box into the order of what they lead to.
+    /// Orders the ports on each side of a box by the places they lead to.
     fn arrange_ports(&mut self) {
         for place in 0..self.ports.len() {
             let mut ports = std::mem::take(&mut self.ports[place]);

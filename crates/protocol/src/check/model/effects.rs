@@ -179,7 +179,7 @@ impl Check {
             world.restart_versions();
             world.times.fill(FIRST);
         }
-        // A home knows the latest time of every line that it has given out.
+        // A home knows the latest time that it has granted to each line.
         if let Some((_, orders)) = &self.system.members[member].orders
             && orders.table.name == orders::orders_home::TABLE.name
         {

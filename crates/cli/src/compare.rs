@@ -118,7 +118,7 @@ impl Compare {
     ) -> Vec<Option<miette::Result<T>>> {
         let processors = || thread::available_parallelism().map_or(1, NonZero::get);
         let jobs = self.jobs.map_or_else(|| (processors() / self.how.threads.get()).max(1), NonZero::get);
-        // Runs that write to folders of this computer must not meet there.
+        // Runs that write to folders of this computer must not do so at the same time.
         let jobs = if self.guest.writes() { 1 } else { jobs.min(machines.len()) };
         let (begun, next, stop) = (Instant::now(), AtomicUsize::new(0), AtomicBool::new(false));
         let results = Mutex::new(machines.iter().map(|_| None).collect::<Vec<_>>());
@@ -147,7 +147,7 @@ impl Compare {
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The machines of the designs that can have as many GPUs as are wanted, named for the designs.
+    /// The machines of the designs that support the requested number of GPUs, named for the designs.
     fn designs(&self, ui: &Ui) -> miette::Result<Vec<Machine>> {
         let mut examined = Vec::new();
         for design in DESIGNS {

@@ -201,7 +201,7 @@ impl Rates {
 }
 
 impl Seen {
-    /// The progress line after this much time; it leaves out what has not begun.
+    /// The progress line after this much time; parts that have not begun are left out.
     fn message(&self, rates: Rates, elapsed: Duration) -> String {
         let mut parts = Vec::new();
         let counted = |count: u64, rate: f64, what: &str| {
@@ -233,7 +233,7 @@ impl Seen {
     }
 }
 
-/// How long the rest of the known work takes if it goes on as it did.
+/// Estimated time for the rest of the enqueued work, at the speed so far.
 fn left(done: u64, expected: u64, elapsed: Duration) -> Option<Duration> {
     let rest = expected.saturating_sub(done);
     (done > 0 && rest > 0).then(|| elapsed.mul_f64(rest as f64 / done as f64))

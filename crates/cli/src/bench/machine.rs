@@ -37,7 +37,7 @@ impl Machine {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let mut machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
         if machine.levels.is_some() {
-            // Nobody but the driver of a program takes back what their memories hold of the host's.
+            // Only the driver of a program takes blocks of the host's memory back from these memories.
             let sets = [&self.sets[..], &["protocol=wb_fetch".to_owned()]].concat();
             machine = Description::load(&self.system, &sets).into_diagnostic()?;
             ui.print("measured with protocol=wb_fetch, without memories as levels\n")?;

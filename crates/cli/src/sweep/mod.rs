@@ -196,7 +196,7 @@ impl Loaded {
     }
 
     /// The resources that each task requests: those given in the file, otherwise estimates from earlier runs. The text
-    /// tells what was estimated.
+    /// describes the estimates.
     fn resources(&self, numbers: &[usize]) -> (file::Slurm, String) {
         let mut how = self.file.slurm.clone();
         if how.time.is_some() && how.memory.is_some() {

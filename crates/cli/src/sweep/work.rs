@@ -29,7 +29,7 @@ pub struct Work<'a> {
 }
 
 const STEP: Duration = Duration::from_millis(100);
-/// How often it is looked whether what others work on is done.
+/// Interval of checks whether runs of other processes are done.
 const LOOK: Duration = Duration::from_secs(2);
 /// Maximum length of a failed run's output that is kept, in bytes.
 const TAIL: usize = 4000;

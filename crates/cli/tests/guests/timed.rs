@@ -140,7 +140,7 @@ fn machines_are_compared_with_the_first() {
     let folder = Folder::new("compare");
     let out = folder.file("");
     let arguments = ["compare", "matmul", "--json", "--systems", "skeleton,r9nano", "--out", &out];
-    // Large enough that what r9nano takes for each launch, 3,600 cycles, weighs less than 64 compute units gain.
+    // Large enough that r9nano's 3,600 cycles per launch cost less than its 64 compute units gain.
     let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "128"]));
     assert_eq!(code, Some(0), "{out}");
     let comparison: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");

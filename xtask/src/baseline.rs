@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again_and_changes_are_told() {
+    fn stored_results_are_read_again_and_changes_are_reported() {
         let key = |machine: &str| (machine.to_owned(), "matmul --size tiny".to_owned());
         let kept = BTreeMap::from([(key("a"), "01".to_owned()), (key("b"), "02".to_owned())]);
         assert_eq!(parse(&text(&kept)), Ok(kept.clone()));

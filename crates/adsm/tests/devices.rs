@@ -76,7 +76,7 @@ fn a_kernel_may_run_on_any_device_and_finds_what_the_last_one_wrote() {
 }
 
 #[test]
-fn only_what_the_other_device_has_not_goes_over() {
+fn only_blocks_that_the_other_device_lacks_are_transferred() {
     let (_, runtime) = several([poisoned(), poisoned()], in_pages());
     let (add_one, copy) = (add_one(&runtime), copy(&runtime));
     let (mut x, mut y) = (runtime.alloc::<u8>(8 * PAGE).unwrap(), runtime.alloc::<u8>(8 * PAGE).unwrap());
@@ -129,7 +129,7 @@ fn a_call_on_another_device_waits_for_the_one_that_writes_its_object() {
 }
 
 #[test]
-fn what_cannot_be_brought_fails_the_call_and_harms_nothing() {
+fn a_block_that_cannot_be_fetched_fails_the_call_and_harms_nothing() {
     for peers in [false, true] {
         for (fails, operation) in [(0, Operation::Download), (1, Operation::Upload), (1, Operation::Allocate)] {
             let spec = || SimSpec { peers, ..poisoned() };
@@ -148,7 +148,7 @@ fn what_cannot_be_brought_fails_the_call_and_harms_nothing() {
 }
 
 #[test]
-fn a_launch_that_fails_after_a_migration_leaves_the_object_where_it_can_be_had() {
+fn a_launch_that_fails_after_a_migration_leaves_the_object_accessible() {
     for config in every_setting() {
         let (sims, runtime) = several([poisoned(), poisoned()], config.clone());
         let add_one = add_one(&runtime);

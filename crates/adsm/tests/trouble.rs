@@ -154,7 +154,7 @@ fn a_lost_device_is_an_error_of_every_call_and_what_the_cpu_has_stays() {
 }
 
 #[test]
-fn what_the_cpu_last_had_can_be_salvaged_from_a_device_that_was_lost_in_flight() {
+fn the_cpu_s_last_copies_can_be_salvaged_after_a_device_was_lost_in_flight() {
     let (sim, runtime) = with(SimSpec::default(), Config { block: PAGE, ..Config::default() });
     let kernel = add_one(&runtime);
     let mut x = runtime.alloc::<u8>(4 * PAGE).unwrap();

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_tells_instructions_work_time_speed_and_what_is_left() {
+    fn a_message_has_instructions_work_time_speed_and_the_remaining_time() {
         let (before, after) = (seen(0, (0, 0), Time::ZERO), seen(12_300_000, (10, 40), Time::micros(3)));
         let told = after.message(Rates::between(&before, &after, 2.0), Duration::from_secs(4));
         assert_eq!(
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn host_code_before_a_machine_begins_is_told_by_its_instructions() {
+    fn progress_before_a_machine_begins_is_counted_in_instructions_of_host_code() {
         let message = |seen: Seen| seen.message(Rates::default(), Duration::from_secs(4));
         assert_eq!(message(seen(950, (0, 0), Time::ZERO)), "950 instructions");
         assert_eq!(message(seen(0, (0, 0), Time::ZERO)), "begins");

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heaviest_come_first_and_go_where_least_is() {
+    fn the_heaviest_partitions_are_assigned_first_to_the_least_loaded_thread() {
         assert_eq!(deal(&weights(&[1, 1, 6, 1, 3, 2]), 2), [[vec![1, 2], vec![0, 3, 4, 5]]]);
         assert_eq!(deal(&weights(&[5, 1, 1]), 8), [[vec![0], vec![1], vec![2]]], "no more threads than partitions");
     }

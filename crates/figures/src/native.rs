@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_tells_how_long_it_took() {
+    fn a_program_prints_how_long_it_took() {
         let job = Job::new("", "lud-omp", "--size tiny --threads 2");
         let jobs = [job, Job::new("", "write", ""), Job::new("", "lud-omp", "--size 0")];
         let (times, _) = run_all(&jobs);

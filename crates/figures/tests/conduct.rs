@@ -107,7 +107,7 @@ fn an_experiment_is_resumed_with_the_same_findings() {
 }
 
 #[test]
-fn a_run_brings_kernel_time_bytes_moved_and_what_is_counted() {
+fn the_results_of_a_run_have_kernel_time_bytes_moved_and_counts() {
     let patterns = ["*.dispatcher.kernel_cycles.count", "no.such.*"];
     let job = Job::new("multi-pcie", "vecadd", "--size 1024 --no-check").with(&["gpus=1".into()]).counting(&patterns);
     let run = figures::run(&job, &Monitor::default()).expect("it ends well");

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_changed_or_of_others_is_told() {
+    fn a_file_that_is_cut_off_changed_or_foreign_is_reported() {
         let file = File::new("damaged");
         checkpoint().write(&file.0, "abc").unwrap();
         let whole = fs::read(&file.0).unwrap();

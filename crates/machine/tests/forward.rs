@@ -50,7 +50,7 @@ fn kernels(run: &Run, region: &str) -> (u64, u64) {
 }
 
 #[test]
-fn what_is_forwarded_brings_the_result_of_the_whole_on_every_kind_of_machine() {
+fn a_fast_forwarded_run_has_the_result_of_the_whole_run_on_every_kind_of_machine() {
     for name in ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"] {
         let (_, whole, out) = run(name, None, 1);
         let all = kernels(&whole, "region_of_interest").0;

@@ -621,7 +621,7 @@ mod tests {
 
     /// A component may therefore look such a cell up any number of times.
     #[test]
-    fn a_cell_that_has_a_line_brought_changes_nothing_else() {
+    fn a_cell_that_fetches_a_line_changes_nothing_else() {
         let mut found = 0;
         for table in ALL.iter().flat_map(|protocol| protocol.tables) {
             for (state, event, cell) in table.cells().filter(|(.., cell)| table.brings(cell)) {

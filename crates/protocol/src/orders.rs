@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acquire_while_memory_is_asked_joins_and_memory_is_asked_again() {
+    fn an_acquire_during_a_request_to_memory_joins_and_the_request_is_repeated() {
         let orders = Orders { table: &orders_l2_raised::TABLE, below: vec![Node(8)], peers: Vec::new() };
         let (above, mut line) = (Roster::row(Node(0), 2), Line::<2>::new(0));
         let place = Place { me: Node(4), below: Node(4), above: &above };

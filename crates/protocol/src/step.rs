@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_happen_is_an_error_that_tells_the_line_s_history() {
+    fn an_impossible_event_is_an_error_with_the_line_s_history() {
         let mut log = Log::new(&l1::TABLE, 4);
         let mut line = Line::new(l1::State::I as u8);
         let load = msg(Kind::Load, Block::EMPTY);

@@ -37,7 +37,7 @@ fn is_violated(system: System, rounds: u8) -> bool {
 }
 
 #[test]
-fn a_line_that_comes_after_its_invalidation_was_answered_is_stale() {
+fn a_line_that_arrives_after_its_invalidation_was_answered_is_stale() {
     let hasty = changed(nmoesi::stores(3, 1), "nmoesi_l1", "I_Get", "Inval", "I_Get Flushed");
     assert!(is_violated(hasty, 0));
 }
@@ -94,7 +94,7 @@ fn random_walks_over_larger_systems_meet_nothing_wrong() {
 
 /// A cache that receives a flush of a line during its write-back waits for the probe that ends the write-back.
 #[test]
-fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
+fn a_probe_that_waits_behind_a_flush_of_its_line_waits_forever() {
     let mut check = Check::new(nmoesi::l2_through(2, 1), Network::Rows, 1, 1);
     check.row = |msg| if msg.lane() == Lane::Request { Row::Request } else { Row::Probe };
     let found = explore(&check, &Run::default());
@@ -115,7 +115,7 @@ fn a_memory_that_gives_up_a_block_takes_lines_back_while_it_waits() {
 }
 
 #[test]
-fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
+fn no_message_that_waits_in_rows_of_larger_systems_waits_forever() {
     for setup in larger() {
         let check = Check::new((setup.build)(2, 1), Network::Rows, 7, 3);
         for seed in 0..20 {
@@ -128,7 +128,7 @@ fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
 /// the request arrives, the block may have modified bytes of other lines. An earlier table lost these, because it took
 /// the block for a clean one.
 #[test]
-fn a_clean_line_that_comes_back_does_not_change_a_block_with_bytes_of_other_lines() {
+fn a_clean_line_that_is_returned_does_not_change_a_block_with_bytes_of_other_lines() {
     const N: usize = 4;
     let (cache, me, home) = (Node(0), Node(1), Node(3));
     let smd: &dyn Controller<N> = &nmoesi::smd::Smd { lines: 2, releases_home: true };

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_does_not_come_to_its_end_changes_nothing() {
+    fn a_run_that_does_not_complete_changes_nothing() {
         let place = Place::new("failed");
         run(&place.out(), &["run.json", "stats.json"]).unwrap();
         let before = place.names();

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_and_bytes_of_a_cause_stand_together() {
+    fn messages_and_bytes_of_a_cause_are_in_one_row() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let matrix = |columns: &[&str]| Value::Matrix {
             rows: names(&["line", "copy"]),

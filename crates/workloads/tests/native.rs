@@ -89,7 +89,7 @@ fn committed(file: &str) -> std::path::PathBuf {
 
 #[test]
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-fn every_openmp_program_is_right_here_and_tells_how_long_it_took() {
+fn every_openmp_program_is_right_natively_and_prints_how_long_it_took() {
     let programs: Vec<_> = CPU_PROGRAMS.iter().filter(|program| program.name.ends_with("-omp")).collect();
     assert!(programs.len() >= 6, "{} programs", programs.len());
     for program in programs {

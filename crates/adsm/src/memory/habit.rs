@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_looked_at_after_three_calls_is_expected_after_the_fourth_and_given_up_when_it_is_not_wanted() {
+    fn a_block_read_after_three_calls_is_expected_after_the_fourth_and_no_longer_if_it_is_not_read() {
         let habit = Habit::new(4);
         assert_eq!(habit.returned(), 0..0);
         for _ in 0..3 {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_looked_at_after_eight_calls_is_trusted_eight_times_and_then_watched_once() {
+    fn a_block_read_after_eight_calls_is_trusted_eight_times_and_then_watched_once() {
         let habit = Habit::new(2);
         habit.returned();
         let looked_at = |times| {

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn many_blocks_are_looked_at_by_64ths_and_none_is_missed() {
+    fn many_blocks_are_checked_by_64ths_and_none_is_missed() {
         let handover = Handover::new(1000);
         handover.end(0);
         handover.mark(&(15..16));

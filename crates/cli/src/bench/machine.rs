@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn testers_measure_fabrics_only_where_they_can_stand_in_for_what_is_there() {
+    fn testers_measure_fabrics_only_where_they_can_replace_the_elements() {
         let can = |name: &str| can_measure_fabric(&Description::load(name, &[]).unwrap());
         assert!(["multi-pcie", "multi-shared", "halcone-sm-wb-nc", "umh-managed-pcie"].map(can).iter().all(|can| *can));
         let not = ["multi-pcie-cores", "halcone-sm-wt", "halcone-gtsc", "umh-nvlink", "r9nano", "apu-c-l3"];

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_are_counted_in_the_type_asked_for() {
+    fn elements_are_counted_in_the_requested_type() {
         let buffer: Vec<u8> = [1.0f32, -2.5, f32::NAN, 1e10].iter().flat_map(|number| number.to_le_bytes()).collect();
         let dump: Dump = "3:f32:1..4".parse().unwrap();
         let dumped = dump.take(&buffer).unwrap();

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_without_sense_is_not_asked_for() {
+    fn an_impossible_time_is_not_requested() {
         let earlier = [took("a", "64", u64::MAX / 4, 1)];
         assert_eq!(of([task("a", "64")].iter(), &earlier).unwrap().0.time, LONGEST);
     }

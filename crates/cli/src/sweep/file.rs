@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_is_told() {
+    fn impossible_combinations_are_reported() {
         let error = |text: &str| {
             let tasks = SweepFile::parse(text).and_then(|file| file.tasks());
             tasks.expect_err("this is not a sweep").to_string()

@@ -95,7 +95,7 @@ fn of_what_is_printed_the_report_holds_as_much_as_the_user_says() {
 }
 
 #[test]
-fn a_folder_for_results_is_looked_at_before_the_program_runs() {
+fn a_folder_for_results_is_checked_before_the_program_runs() {
     let folder = Folder::new("run-out");
     let run = |out: &str| cohesim(&["run", "vecadd", "--system", "skeleton", "--out", out, "--", "--size", "tiny"]);
     let nowhere = run("/proc/nowhere/results");

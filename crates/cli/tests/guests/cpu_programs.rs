@@ -39,7 +39,7 @@ fn an_openmp_program_computes_the_same_from_the_same_inputs_as_its_workload() {
 }
 
 #[test]
-fn the_default_size_of_an_openmp_program_is_fit_for_a_cpu_in_time() {
+fn the_default_size_of_an_openmp_program_is_fit_for_a_timed_cpu() {
     for name in openmp() {
         let report: serde_json::Value = serde_json::from_str(&inside(name, &["--json"]).out).expect("it is JSON");
         let instructions = report["instructions"].as_u64().expect("instructions are counted");

@@ -35,7 +35,7 @@ fn the_program_of_the_tutorial_finds_its_libraries_and_they_belong_to_the_run() 
 }
 
 #[test]
-fn a_root_of_its_own_brings_the_loader() {
+fn a_root_folder_provides_the_loader() {
     let folder = Folder::new("root");
     let Some(program) = build("unprotect_handler.c", &folder, "dynamic", &[]) else { return };
     let root = folder.file("root");

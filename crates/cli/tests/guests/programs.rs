@@ -161,7 +161,7 @@ fn a_program_that_waits_takes_its_time_on_cores_and_is_no_deadlock() {
 }
 
 #[test]
-fn a_program_that_waits_for_ever_on_cores_is_told_where_its_threads_are() {
+fn the_report_on_a_program_that_waits_forever_on_cores_locates_its_threads() {
     let folder = Folder::new("waits-for-ever");
     let Some(program) = build("sleepers.c", &folder, "static", &["-static", "-pthread"]) else { return };
     let command = ["run", &program, "--system", "apu-c-l3", "--set", "cpu.cores=2", "--", "ever"];

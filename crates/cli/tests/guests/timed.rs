@@ -41,7 +41,7 @@ fn a_workload_is_right_with_explicit_copies_and_refuses_pointers_that_the_machin
 
 /// With these latencies, a probe arrives after the flush of its line.
 #[test]
-fn a_kernel_comes_to_its_end_in_a_hierarchy_of_memories_with_a_long_way_to_its_second_level_cache() {
+fn a_kernel_completes_in_a_hierarchy_of_memories_with_a_slow_wire_to_its_second_level_cache() {
     for latency in ["46 ns", "500 ns"] {
         let far = format!("wires.l1_l2.latency={latency}");
         let Ran { code, out } = tiny("histogram", "mini-nmoesi", &["--set", &far]);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_behind_a_load_are_asked_for_once_and_not_beyond_the_page() {
+    fn the_lines_after_a_load_are_requested_once_and_not_beyond_the_page() {
         assert_eq!(asked(Prefetch::NextLine, &[(1, 0x1008), (1, 0x1010), (1, 0x1040)]), [0x1040, 0x1080, 0x10c0]);
         assert_eq!(asked(Prefetch::NextLine, &[(1, 0x1fc0)]), []);
         assert_eq!(asked(Prefetch::None, &[(1, 0x1000)]), []);

@@ -72,7 +72,7 @@ fn a_burst_of_workgroups_starts_together() {
 /// in 119, and the next one fetches in 124, 19 cycles after the first. With place for two, the first two fetch in 105
 /// and 106, end in 114 and 115, and the next two fetch in 124 and 125.
 #[test]
-fn a_workgroup_waits_until_the_dispatcher_has_heard_of_the_end_of_another() {
+fn a_workgroup_waits_until_the_dispatcher_has_learnt_of_the_end_of_another() {
     let rig = |waves_per_simd| {
         let mut rig = Rig { workgroups: 4, ..Rig::default() };
         (rig.unit.simds, rig.unit.waves_per_simd) = (1, waves_per_simd);

@@ -51,7 +51,7 @@ pub(super) enum Writer {
     /// All testers of a GPU add to it.
     Gpu,
     /// The word stays zero.
-    Nobody,
+    None,
 }
 
 impl Book {
@@ -96,7 +96,7 @@ impl Book {
 
     pub(super) fn writer(&self, word: u64) -> Writer {
         match word % WORDS {
-            _ if word >= self.lines * WORDS => Writer::Nobody,
+            _ if word >= self.lines * WORDS => Writer::None,
             last if last == WORDS - 1 => Writer::Gpu,
             inside => Writer::Tester((word / WORDS * (WORDS - 1) + inside) % self.testers),
         }
@@ -114,7 +114,7 @@ impl Book {
     /// The other name of a word's line, if its page has two.
     pub fn alias(&self, word: u64) -> Option<VirtAddr> {
         let VirtAddr(line) = self.place(word).0;
-        (self.writer(word) == Writer::Nobody).then_some(VirtAddr(line - BASE + ALIAS))
+        (self.writer(word) == Writer::None).then_some(VirtAddr(line - BASE + ALIAS))
     }
 
     /// The first address of the other name of a page, if it has two.
@@ -143,7 +143,7 @@ impl Book {
     fn value(&self, word: u64, made: u32) -> u32 {
         match self.writer(word) {
             Writer::Gpu => made,
-            Writer::Nobody => 0,
+            Writer::None => 0,
             Writer::Tester(_) => ((word + 1) as u32) << COUNT_BITS | made & COUNT,
         }
     }
@@ -173,7 +173,7 @@ impl Book {
         let settled = self.settled(word);
         let (right, least) = match self.writer(word) {
             Writer::Gpu => (value.wrapping_sub(settled).cast_signed() >= 0, settled),
-            Writer::Nobody => (value == 0, 0),
+            Writer::None => (value == 0, 0),
             Writer::Tester(_) if value == 0 => (settled == 0, self.value(word, settled)),
             Writer::Tester(_) => {
                 let least = self.value(word, settled);

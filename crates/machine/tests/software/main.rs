@@ -126,7 +126,7 @@ fn a_workload_is_right_on_cores_of_the_model() {
 
 /// Threads wait for each other, signals are pending, pages are protected, pipes are half full.
 #[test]
-fn a_program_goes_on_in_time_wherever_it_was() {
+fn a_program_continues_timed_from_any_point() {
     for (name, cores) in [("pipes", 3), ("signals", 2), ("memory", 2), ("unprotect", 1), ("threads", 2)] {
         let plain = run(GUESTS, &[name], Run::on(cores));
         for quarter in 1..=3 {

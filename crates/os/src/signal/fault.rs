@@ -89,7 +89,7 @@ mod tests {
     const GUESTS: &[u8] = include_bytes!("../../tests/guests/guests");
 
     #[test]
-    fn a_page_that_has_come_by_now_leaves_no_trace_for_handlers() {
+    fn a_page_that_has_been_mapped_by_now_leaves_no_trace_for_handlers() {
         let mut process = Process::start(GUESTS, Options::new("/guest")).unwrap();
         let page = |address| Exception { rip: 1, fault: Fault::Page { address, access: Access::Read, present: false } };
         let stack = process.threads[0].cpu.gpr[Reg::Rsp];

@@ -152,7 +152,7 @@ fn a_loader_that_can_not_be_used_is_named_with_the_reason() {
 }
 
 #[test]
-fn no_damage_of_a_loader_upsets_the_kernel() {
+fn no_damage_of_a_loader_makes_the_kernel_panic() {
     let folder = Folder::new("damage");
     let Some(program) = compile(&folder, "gcc", THREADS, &["-pthread", "-lm"]) else { return };
     let loader = std::fs::read("/lib64/ld-linux-x86-64.so.2").expect("gcc has linked the program with this loader");
@@ -185,7 +185,7 @@ fn no_damage_of_a_loader_upsets_the_kernel() {
 }
 
 #[test]
-fn a_program_for_a_newer_processor_is_told_which_one_there_is() {
+fn the_error_for_a_program_for_a_newer_processor_names_the_simulated_one() {
     let folder = Folder::new("level");
     let options = ["-static", "-Wl,-z,x86-64-v3"];
     let Some(program) = compile(&folder, "gcc", THREADS, &[&options[..], &["-pthread", "-lm"]].concat()) else {

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn states_at_rest_stand_at_both_sides_and_others_in_the_middle() {
+    fn states_at_rest_are_drawn_at_both_sides_and_others_in_the_middle() {
         let graph = Graph::of(&door::TABLE);
         let columns = |name: &str| -> Vec<usize> {
             graph.nodes.iter().filter(|node| node.name == name).map(|node| node.column).collect()
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_change_no_state_stand_in_the_box() {
+    fn events_that_change_no_state_are_listed_in_the_box() {
         assert_eq!(drawn().matches(">Wait</text>").count(), 4, "in `Open`, `Shut` and `Locked`, and on one arrow");
     }
 

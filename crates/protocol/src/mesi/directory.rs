@@ -167,7 +167,7 @@ mod tests {
 
     /// No checked system has two instruction caches, so this test covers the case.
     #[test]
-    fn a_second_fetch_waits_while_memory_is_asked() {
+    fn a_second_fetch_waits_while_the_request_to_memory_is_outstanding() {
         let place = Place { me: Node(2), below: Node(3), above: &Roster::row(Node(0), 3) };
         let mut line = Line::<2>::new(State::I as u8);
         let mut log = Log::new(&l3::l3::TABLE, 0);

@@ -283,7 +283,7 @@ fn a_shootdown_of_a_page_that_no_cache_holds_probes_no_cache() {
 }
 
 #[test]
-fn an_entry_makes_room_for_another_when_its_lines_are_gone() {
+fn an_entry_is_evicted_for_another_when_its_lines_are_gone() {
     let run = runs(1, |cache| async move {
         let lines = [1, 7].map(|line| tag(SPACE, 5, line));
         for line in lines {
@@ -378,7 +378,7 @@ fn a_first_level_cache_that_alone_is_virtual_keeps_pages_under_one_name() {
 }
 
 #[test]
-fn a_page_makes_room_below_a_first_level_cache_that_is_told_to_drop_it() {
+fn a_page_is_evicted_below_a_first_level_cache_which_must_drop_it() {
     let run = runs_below_first_level(1, |cache| async move {
         cache.read(tag(SPACE, 5, 1)).await;
         assert_eq!(cache.read(tag(SPACE, 6, 1)).await, (place(6, 1), true));

@@ -84,7 +84,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
     kept.extend(measured);
     fs::write(&file, text(&kept)).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(format!("baseline: {} of {count} digests written anew\n{}", changes.len(), changes.join("\n")))
+    Ok(format!("baseline: {} of {count} digests rewritten\n{}", changes.len(), changes.join("\n")))
 }
 
 /// Every run of the baseline.

@@ -122,7 +122,7 @@ impl Cluster {
         let begun = Instant::now();
         while !is() {
             if begun.elapsed() > PATIENCE {
-                return Err(format!("it does not come true that {what}"));
+                return Err(format!("timed out before {what}"));
             }
             thread::sleep(Duration::from_millis(20));
         }

@@ -133,7 +133,10 @@ fn a_full_device_says_how_much_it_has() {
     let (sim, runtime) = with(SimSpec { memory: 10 * PAGE, ..SimSpec::default() }, Config::default());
     let kept = runtime.alloc::<u8>(6 * PAGE).unwrap();
     let told = runtime.alloc::<u8>(5 * PAGE).map(drop).unwrap_err().to_string();
-    assert_eq!(told, format!("the simulated device has no room for {} bytes ({} are free)", 5 * PAGE, 4 * PAGE));
+    assert_eq!(
+        told,
+        format!("the simulated device has not enough memory for {} bytes ({} are free)", 5 * PAGE, 4 * PAGE)
+    );
     drop(kept);
     assert_eq!(sim.used(), 0);
     assert!(runtime.alloc::<u8>(10 * PAGE).is_ok());

@@ -67,7 +67,7 @@ fn choose(name: &str) -> miette::Result<Vec<Chosen>> {
     }
     let (name, system) = name.split_once(':').map_or((name, None), |(name, system)| (name, Some(system)));
     let protocol = catalogue::find(name).ok_or_else(|| {
-        miette!("there is no protocol '{name}': `cohesim list protocols` names them all, 'all' takes every one")
+        miette!("there is no protocol '{name}': `cohesim list protocols` lists them; 'all' selects every one")
     })?;
     let systems = match system {
         None => protocol.systems,

@@ -133,7 +133,7 @@ impl GuestOptions {
         }
         if !self.program.exists() {
             return Err(miette!(
-                help = "`cohesim list workloads` names what is built in",
+                help = "`cohesim list workloads` lists the built-in programs",
                 "there is neither a file nor a workload '{}'",
                 self.program.display()
             ));

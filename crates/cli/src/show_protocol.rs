@@ -56,7 +56,7 @@ struct ShownTable {
 impl ShowProtocol {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let protocol = catalogue::find(&self.name)
-            .ok_or_else(|| miette!("there is no protocol '{}': `cohesim list protocols` names them all", self.name))?;
+            .ok_or_else(|| miette!("there is no protocol '{}': `cohesim list protocols` lists them", self.name))?;
         if self.storage {
             return show_storage(protocol, ui);
         }

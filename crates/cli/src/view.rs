@@ -38,7 +38,7 @@ impl ViewCommand {
         }
         let kept = Store::default_folder();
         if folders.is_empty() {
-            let none = || miette!("there is no folder of kept results here: name one, as in `cohesim view results`");
+            let none = || miette!("there is no folder of stored results here: name one, as in `cohesim view results`");
             folders.push(kept.clone().ok_or_else(none)?);
         }
         // Results of repro's store are found in the named folders and in its default folder.

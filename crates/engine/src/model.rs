@@ -288,10 +288,7 @@ impl Model {
     ///
     /// If the delay is 0: no partition could learn in time what another has requested.
     pub fn control_delay(&mut self, delay: Time) {
-        assert!(
-            delay > Time::ZERO,
-            "what a model asks of its run takes effect later, not at once: the delay must not be 0"
-        );
+        assert!(delay > Time::ZERO, "control requests of a model take effect after a delay, which must not be 0");
         self.control_delay = Some(delay);
     }
 

@@ -104,7 +104,7 @@ pub fn conduct(
             Some(others) => {
                 let quiet = if others.are_quiet() { "quiet" } else { "not quiet: these times say little" };
                 let native::Others { busy, processors } = others;
-                format!("while programs ran here, others had {busy:.2} of {processors} processors: it was {quiet}")
+                format!("while programs ran natively, other programs used {busy:.2} of {processors} processors: the computer was {quiet}")
             }
             None => "what other programs did here meanwhile is not known".to_owned(),
         });

@@ -23,7 +23,7 @@ use thiserror::Error;
 /// Why a run gave no result.
 #[derive(Debug, Error)]
 pub enum RunError {
-    #[error("no machine '{0}' comes with cohesim yet")]
+    #[error("there is no shipped machine '{0}'")]
     NoMachine(String),
     #[error(transparent)]
     Machine(#[from] MachineError),

@@ -371,7 +371,7 @@ fn more_scratch_than_the_hardware_has_is_refused() {
     let mut greedy = kernel(V5, "scratch");
     greedy.private_size = u32::MAX;
     let text = refused(&greedy, [64, 1, 1], [64, 1, 1]);
-    assert!(text.contains("asks for 4294967295 bytes of scratch memory for each work-item; at most 131072"), "{text}");
+    assert!(text.contains("needs 4294967295 bytes of scratch memory per work-item; at most 131072"), "{text}");
 }
 
 #[test]

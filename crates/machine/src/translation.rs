@@ -320,7 +320,7 @@ pub fn fbt(
         return Err(file.wrong("gpu.l2", Some("tags"), reason));
     }
     if cpu {
-        let why = "beside a CPU a page has one name at a time, and first-level caches are told no others";
+        let why = "beside a CPU a page has one name at a time, so first-level caches learn no others";
         file.idle("gpu.fbt.remaps", &Because::new("cpu", why));
     }
     let of: FbtFile = file.section(path)?;

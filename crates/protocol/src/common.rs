@@ -21,7 +21,7 @@ pub fn answer<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Result<(), 
 
 /// Sends `Done` to the waiting node.
 pub fn done_asked<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
-    let to = work.line.asked.take().ok_or("has no node to tell")?;
+    let to = work.line.asked.take().ok_or("has no node to notify")?;
     work.send(to, Kind::Done, Block::EMPTY);
     Ok(())
 }

@@ -240,7 +240,7 @@ impl<const N: usize> Controller<N> for Orders {
                 work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
             }
             Action::Tell => {
-                let to = work.line.asked.take().ok_or("has no node to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to notify")?;
                 let stamps = std::mem::take(&mut work.line.stamps);
                 Self::done(work, to, stamps);
             }
@@ -320,7 +320,7 @@ impl<const N: usize> Controller<N> for Markers {
             }
             Action::Count => work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer")?,
             Action::Tell => {
-                let to = work.line.asked.take().ok_or("has no node to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to notify")?;
                 work.push(about(to, Kind::Done, None));
             }
             Action::Marked => work.push(about(from, Kind::Done, work.msg.of)),

@@ -228,7 +228,7 @@ async fn of_run(shared: Arc<Shared>, id: String, of: fn(&Entry) -> io::Result<Va
     aside(move || {
         let entry = shared.entry(&id)?;
         let value = of(&entry).map_err(|error| {
-            (StatusCode::NOT_FOUND, format!("What is asked for can't be read in '{}': {error}", entry.path.display()))
+            (StatusCode::NOT_FOUND, format!("The data can't be read in '{}': {error}", entry.path.display()))
         })?;
         told(&value)
     })

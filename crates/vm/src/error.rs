@@ -19,7 +19,7 @@ pub enum Mistranslation {
     )]
     NotPresent { asid: Asid, virt: VirtAddr, level: u32, at: PhysAddr, entry: u64 },
     #[error(
-        "{virt} of address space {} lies in a page larger than 2 MiB: the entry of level {level} at {at} is {entry:#x}; pages \
+        "{virt} of address space {} is in a page larger than 2 MiB: the entry of level {level} at {at} is {entry:#x}; pages \
          have 4 KiB or 2 MiB",
         asid.0
     )]

@@ -81,7 +81,7 @@ pub fn compare(first: &Ended, second: &Ended) -> Result<(), String> {
         return Err(format!("functional run: {}; on the machine: {}", first.end, second.end));
     }
     match first.out.iter().zip(&second.out).position(|(one, other)| one != other) {
-        Some(at) => Err(format!("what is printed differs at byte {at}")),
+        Some(at) => Err(format!("the outputs differ at byte {at}")),
         None if first.out.len() != second.out.len() => Err(format!(
             "{} bytes are printed in the functional run, {} on the machine",
             first.out.len(),

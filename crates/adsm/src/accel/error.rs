@@ -3,7 +3,7 @@
 /// An error of a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    #[error("{device} has no room for {asked} bytes{}", free.map(|f| format!(" ({f} are free)")).unwrap_or_default())]
+    #[error("{device} has not enough memory for {asked} bytes{}", free.map(|f| format!(" ({f} are free)")).unwrap_or_default())]
     OutOfMemory { device: String, asked: usize, free: Option<u64> },
     #[error(
         "{device} is lost: {why}; data that only this device held is gone; salvage() restores the CPU's latest copies"

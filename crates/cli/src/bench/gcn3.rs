@@ -57,7 +57,7 @@ impl Gcn3 {
         if self.workloads.is_empty() {
             return Ok(ALL.iter().collect());
         }
-        let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` names them all");
+        let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` lists them");
         self.workloads.iter().map(|name| workloads::find(name).ok_or_else(|| unknown(name))).collect()
     }
 

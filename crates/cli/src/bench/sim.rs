@@ -203,7 +203,7 @@ impl Sim {
             (Some(_), None) => &PROGRAMS[..],
             (_, Some(_)) => &MULTI_GPU_PROGRAMS,
             (None, None) => {
-                let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` names them all");
+                let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` lists them");
                 let find = |name: String| workloads::find(&name).map(Subject::Workload).ok_or_else(|| unknown(name));
                 return named(&USUAL).into_iter().map(find).collect();
             }

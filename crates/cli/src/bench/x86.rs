@@ -67,7 +67,7 @@ impl X86 {
         }
         let named = |name: &String| {
             let found = PROGRAMS.iter().find(|program| program.name == name);
-            found.ok_or_else(|| miette!("there is no benchmark '{name}': there are integer and sse2"))
+            found.ok_or_else(|| miette!("there is no benchmark '{name}': use integer or sse2"))
         };
         self.programs.iter().map(named).collect()
     }

@@ -59,7 +59,7 @@ impl Dump {
         if range.end > count {
             let Range { start, end } = range;
             return Err(format!(
-                "elements {start}..{end} were asked for, but the buffer has {count} of {}",
+                "elements {start}..{end} were requested, but the buffer has {count} of {}",
                 self.scalar
             ));
         }
@@ -107,6 +107,6 @@ mod tests {
         assert!(refused("1:f32:8").contains("'8' is not a range"));
         assert!(refused("1:f32:8..0").contains("ends before it starts"));
         let dump: Dump = "0:u64:0..3".parse().unwrap();
-        assert_eq!(dump.take(&[0; 20]).unwrap_err(), "elements 0..3 were asked for, but the buffer has 2 of u64");
+        assert_eq!(dump.take(&[0; 20]).unwrap_err(), "elements 0..3 were requested, but the buffer has 2 of u64");
     }
 }

@@ -190,7 +190,7 @@ impl Loaded {
         }
         let (how, told) = self.resources(&numbers);
         let job = slurm::submit(&self.store, &self.id, &numbers, &how)?;
-        ui.print(&format!("job {job} has {} runs{told}; `sweep status` says how far it is\n", numbers.len()))?;
+        ui.print(&format!("job {job} has {} runs{told}; `sweep status` shows its progress\n", numbers.len()))?;
         let (time, memory) = (&how.time, &how.memory);
         ui.report(&serde_json::json!({ "job": job, "runs": numbers.len(), "time": time, "memory": memory }))
     }

@@ -196,7 +196,7 @@ fn dumps_are_checked_before_anything_runs() {
     let error = launch(&format!("{SAXPY} --arg out:{out}:1024 --arg f32:2 --dump 9:f32:0..1")).error();
     assert!(error.contains("there are 3 arguments, counted from 0"), "{error}");
     let error = launch(&format!("{SAXPY} --arg out:{out}:1024 --arg f32:2 --dump 1:f32:250..300")).error();
-    assert!(error.contains("elements 250..300 were asked for, but the buffer has 256 of f32"), "{error}");
+    assert!(error.contains("elements 250..300 were requested, but the buffer has 256 of f32"), "{error}");
     assert_eq!(folder.names(), [] as [&str; 0], "a launch that fails writes nothing");
 }
 

@@ -73,7 +73,7 @@ fn the_report_on_a_stuck_machine_names_the_elements_that_wait_and_what_they_wait
     let output = command.args(["--", "--size", "tiny"]).output().expect("the command was built");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(125), "{said}");
-    assert!(said.contains("the machine came to a stop: deadlock"), "{said}");
+    assert!(said.contains("the machine stopped: deadlock"), "{said}");
     assert!(said.contains("cu0.line_slots"), "{said}");
 }
 

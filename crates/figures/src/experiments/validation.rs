@@ -34,7 +34,7 @@ fn plan(Options { size, native }: Options) -> Plan {
     let mut notes = Vec::new();
     if native {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        notes.push(format!("this computer has {cores} processors; the paper's had 4 cores, and nothing else to do"));
+        notes.push(format!("this computer has {cores} processors; the paper's had 4 cores, and was otherwise idle"));
         if quick {
             notes.push("small inputs take microseconds here: what starting threads costs hides the speedup".into());
         }

@@ -147,7 +147,7 @@ impl Physical {
         if limit != self.limit {
             let own = Bytes(self.limit);
             return Err(Unreadable(format!(
-                "the program had memory of {}, not of {own}: give it that much",
+                "the program had {} of memory, not {own}: set --memory to that size",
                 Bytes(limit)
             )));
         }

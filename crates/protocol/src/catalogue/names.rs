@@ -89,12 +89,12 @@ impl<const N: usize> Controller<N> for Names {
             Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
             Action::Pass => work.send(work.place.below, Kind::Write, work.msg.data),
             Action::Give | Action::Ack => {
-                let to = work.line.asked.take().ok_or("has nobody to answer")?;
+                let to = work.line.asked.take().ok_or("has no requester to answer")?;
                 work.send(to, work.msg.kind, work.msg.data);
             }
             Action::Grant => work.send(work.msg.from, Kind::UpgradeAck, Block::EMPTY),
             Action::Recall => {
-                let leading = work.line.sharers.numbers().next().ok_or("has nobody to recall the line from")?;
+                let leading = work.line.sharers.numbers().next().ok_or("has no cache to recall the line from")?;
                 work.send(work.place.above.member(leading), Kind::CoreFlush, Block::EMPTY);
             }
             Action::Again => work.push(*work.msg),

@@ -301,7 +301,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::Return => work.line.dirty = work.line.dirty.without(single(part)),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::AnswerDone => {
-                let to = work.line.asked.take().ok_or("has no node to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to notify")?;
                 work.line.part = 0;
                 let line = line_of::<N>(self.lines, work.msg.line, 0);
                 work.push(Msg::new(work.place.me, to, Kind::Done, line, Block::EMPTY));

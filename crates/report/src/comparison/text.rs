@@ -93,7 +93,7 @@ impl Comparison {
     fn core_bars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let longest = self.summaries().map(|(_, summary)| summary.total_fs).max().unwrap_or(0);
         let name = self.runs.iter().map(|run| run.system.chars().count()).max().unwrap_or(0);
-        writeln!(f, "\n  total time, and what cores did while they had a thread:")?;
+        writeln!(f, "\n  total time, and the activity of cores while they had a thread:")?;
         for (run, summary) in self.summaries() {
             let Some(cores) = &summary.cores else { continue };
             let width = BAR as f64 * summary.total_fs as f64 / longest.max(1) as f64;

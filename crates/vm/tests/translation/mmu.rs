@@ -192,7 +192,7 @@ fn disagreements_of_tables_and_requesters_are_reported() {
     let mut giant = Tables::new();
     giant.map_giant(virt(0), phys(0));
     let giant = failure_of(giant, vec![load(0, 1, 5)]);
-    assert!(giant.contains("lies in a page larger than 2 MiB: the entry of level 2"), "{giant}");
+    assert!(giant.contains("is in a page larger than 2 MiB: the entry of level 2"), "{giant}");
 }
 
 #[test]

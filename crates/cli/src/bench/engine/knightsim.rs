@@ -49,7 +49,7 @@ impl EngineExperiment {
         let notes = vec![
             format!("of this computer, which has {cores} processors: other work on it makes parallel figures worse"),
             "rivals are built here: `binned` in the manner of gem5's queue, `heap` of Multi2Sim's Esim, `stackful` of the \
-             Threads Package and of KnightSim itself; the paper measured the programs that they stand for"
+             Threads Package and of KnightSim itself; the paper measured the original programs"
                 .to_owned(),
         ];
         let Self { name, about, source, .. } = *self;

@@ -30,9 +30,8 @@ pub const FIG11: Experiment = Experiment {
             L1_ONLY.iter().map(|(machine, _)| *machine).partition(|name| is_there(name));
         let machines: Vec<_> = [LARGE, OPT].into_iter().chain(there).collect();
         let mut plan = plan(options, &machines, beside_l1_only);
-        plan.notes.extend(
-            missing.iter().map(|name| format!("no machine '{name}' comes with cohesim yet; its rows are left out")),
-        );
+        plan.notes
+            .extend(missing.iter().map(|name| format!("there is no shipped machine '{name}'; its rows are left out")));
         plan
     },
 };

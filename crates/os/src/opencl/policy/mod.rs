@@ -294,7 +294,7 @@ impl PolicyKind {
                 Err("first-touch needs GPUs whose accesses can wait for a page: choose ranges or pages".into())
             }
             Some(Spread::FirstTouch) if !matches!(self, Self::Memcpy | Self::ManagedFault) => {
-                Err(format!("first-touch goes with memcpy and managed-fault; for {name} choose ranges or pages"))
+                Err(format!("first-touch is possible with memcpy and managed-fault; for {name} choose ranges or pages"))
             }
             Some(Spread::Shared) if apart => {
                 Err("spread shared needs memory that all GPUs have in common: choose ranges, pages or device N".into())

@@ -232,7 +232,7 @@ pub struct Run {
     pub end: Time,
     /// The regions of the run, in order.
     pub regions: Vec<Region>,
-    /// The trace, if one was asked for.
+    /// The trace, if the options request one.
     pub trace: Vec<TraceEvent>,
     /// How many times a context has run.
     pub events: u64,

@@ -75,7 +75,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         let path = write(&combination, &scratch.0)?;
         match Machine::load(&path, &[]) {
             Ok(_) => legal.push(combination),
-            // The file's path is no part of the error.
+            // The file's path is not part of the error.
             Err(error) => _ = refused.insert(named(&combination), error.to_string().replace(&path, "composed")),
         }
     }

@@ -52,7 +52,7 @@ pub(crate) fn energy(file: &mut File) -> Result<Option<EnergySpec>, MachineError
     if file.has("energy") { file.section("energy").map(Some) } else { Ok(None) }
 }
 
-/// What an element leaks, and the energies of its events by how their counters' names end.
+/// Leakage of an element, and the energy of each kind of event, by the ending of its counter's name.
 struct Costs {
     leaks: Watts,
     events: Vec<(&'static str, Joules)>,

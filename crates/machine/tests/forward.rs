@@ -50,7 +50,7 @@ fn kernels(run: &Run, region: &str) -> (u64, u64) {
 }
 
 #[test]
-fn what_is_forwarded_brings_the_result_of_the_whole_on_every_kind_of_machine() {
+fn a_fast_forwarded_run_has_the_result_of_the_whole_run_on_every_kind_of_machine() {
     for name in ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"] {
         let (_, whole, out) = run(name, None, 1);
         let all = kernels(&whole, "region_of_interest").0;
@@ -77,7 +77,7 @@ fn a_run_that_is_forwarded_is_the_same_in_any_number_of_threads() {
 
 #[test]
 fn after_one_kernel_of_warm_up_the_last_kernel_takes_as_long_as_in_the_whole_run() {
-    // Its four kernels use the same data.
+    // All four kernels of this program use the same data.
     let words = ["stencil", "--size", "tiny", "--no-check"];
     let last = |warm_up: &str| {
         let (totals, run, _) = run_words(&words, "apu-c-l3", plan("kernel:4", warm_up), 1);

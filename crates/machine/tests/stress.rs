@@ -62,7 +62,7 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
             let total = runs[0].total();
             let evictions: u64 =
                 total.0.keys().filter(|path| path.ends_with(".evictions")).map(|path| total.count(path)).sum();
-            assert!(evictions > 500, "{evictions} evictions are no stress");
+            assert!(evictions > 500, "{evictions} evictions are too few");
         }
     }
 }

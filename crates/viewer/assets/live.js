@@ -32,7 +32,7 @@ function show(run) {
     const work = run.expected > 0 ? [["workgroups done", run.done], ["workgroups known", run.expected]] : [];
     rows("progress", [
         ["simulated time", run.time], ["cycles of the clock of compute units", run.cycles], ["simulated us a second", Math.round(rate * 100) / 100],
-        ["instructions of the program", run.instructions], ["wavefront instructions without time", run.wave_instructions],
+        ["instructions of the program", run.instructions], ["functional wavefront instructions", run.wave_instructions],
         ["kernels started", run.kernels], ...work, ["seconds since the start", Math.round(run.seconds)],
     ]);
     if (!run.look) return;

@@ -1,5 +1,5 @@
-//! A page about a run in progress: how far it is, what waits for what, and how full its queues are, with buttons to
-//! pause and to stop it.
+//! A page about a run in progress: its progress, which elements wait for which, and how full queues are, with buttons
+//! to pause and to stop the run.
 //!
 //! The simulating process serves it on the loopback address, under the rules of [`server`](crate::server): only
 //! requests that name this server and come from its own page are answered. The page asks once a second, and only while
@@ -61,7 +61,7 @@ impl Live {
         let router = guarded(router(watched), Hosts::of(address));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let serve = move || {
-            // If the page can't be served any more, the run goes on without.
+            // If the page can't be served any more, the run continues without it.
             _ = runtime.block_on(async { axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await });
         };
         thread::Builder::new().name("live page".to_owned()).spawn(serve)?;

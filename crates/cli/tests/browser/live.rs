@@ -1,4 +1,4 @@
-//! `cohesim run --live`: the page of a run that goes on pauses and stops it.
+//! `cohesim run --live`: the page of a run in progress can pause and stop it.
 
 use crate::{
     TOO_WIDE,

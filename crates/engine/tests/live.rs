@@ -1,11 +1,11 @@
-//! Runs that are looked at, paused and stopped while they go on.
+//! Runs that are observed, paused and stopped while they are in progress.
 
 use engine::{Hertz, Model, Monitor, Outcome, Run, RunOptions, Snapshot, Time};
 use std::{thread, time::Duration};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// In each of two partitions a producer that is held up by a slow consumer, up to `until`.
+/// Runs a model until `until`: in each of two partitions, a slow consumer holds up a producer.
 fn run(monitor: &Monitor, until: Time) -> Run {
     let mut model = Model::new();
     let clock = model.clock(Hertz::giga(1));

@@ -56,8 +56,8 @@ pub(crate) fn energy(file: &mut File) -> Result<Option<EnergySpec>, MachineError
     if file.has("energy") { file.section("energy").map(Some) } else { Ok(None) }
 }
 
-/// What an element leaks, the energies of its events by how their counters' names end, and that of a byte which it sends
-/// over the fabric.
+/// Leakage of an element, the energy of each kind of event, by the ending of its counter's name, and the energy of a byte
+/// that the element sends over the fabric.
 struct Costs {
     leaks: Watts,
     events: Vec<(&'static str, Joules)>,

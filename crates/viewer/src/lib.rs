@@ -2,8 +2,8 @@
 //!
 //! The page reads what runs have written: the folders of `--out` ([`library`] finds them) and the store of `repro`.
 //! Nothing here simulates or knows a machine: a run's statistics, its summary and its plan are files. [`server`]
-//! answers requests for JSON and for the page itself, whose files are part of the program; the page asks for nothing
-//! from elsewhere.
+//! answers requests for JSON and for the page itself, whose files are part of the program; the page loads nothing from
+//! the network.
 //!
 //! [`live`] serves a page about a run or a sweep in progress (`cohesim run --live`, `cohesim sweep --live`).
 //!

@@ -1,5 +1,5 @@
-//! A page about a run in progress: how far it is, what waits for what, and how full its queues are, with buttons to
-//! pause and to stop it. A sweep in progress has a page, too, which leads to the pages of its runs.
+//! A page about a run in progress: its progress, which elements wait for which, and how full queues are, with buttons
+//! to pause and to stop the run. A sweep in progress has a page, too, with links to the pages of its runs.
 //!
 //! The process at work serves it on the loopback address, under the rules of [`server`](crate::server): only
 //! requests that name this server and come from its own page are answered. The page asks once a second, and only while

@@ -32,9 +32,9 @@ use work::{LOOK, Work};
 
 /// Run programs on machines with keys and arguments, in all combinations that a file lists.
 ///
-/// Results are kept by what they depend on: a sweep that was interrupted continues where it was, one that has grown
-/// runs only what is new, and several processes on several computers may work on one sweep (docs/sweeps.md). `cohesim
-/// view` shows the results.
+/// Results are stored under a hash of what they depend on. An interrupted sweep therefore continues where it was, an
+/// extended one runs only the new combinations, and several processes on several computers may work on one sweep
+/// (docs/sweeps.md). `cohesim view` shows the results.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Sweep {
@@ -61,8 +61,8 @@ struct How {
     /// Number of runs at a time on this computer [default: the number of processors].
     #[arg(long, value_name = "N", conflicts_with = "slurm")]
     jobs: Option<NonZero<usize>>,
-    /// Submit the runs to Slurm, as a job array, and return. What the file does not say of time and memory is estimated from earlier
-    /// runs of the same programs and arguments, if the store has some.
+    /// Submit the runs to Slurm, as a job array, and return. If the file gives no time or memory, they are estimated
+    /// from earlier runs of these programs and arguments in the store.
     #[arg(long)]
     slurm: bool,
     /// Show the sweep in the browser while it is in progress: how far it is, and a page for each run. It can be paused and
@@ -73,9 +73,9 @@ struct How {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// How many runs are done, under way, waiting, failed
+    /// Print the numbers of runs that are done, in progress, waiting and failed
     Status(Of),
-    /// Go on with a sweep that was cancelled or broken off, and try again what failed
+    /// Continue a sweep that was cancelled or interrupted, and repeat the runs that failed
     Resume {
         #[command(flatten)]
         of: Of,
@@ -88,14 +88,14 @@ enum What {
     Collect {
         #[command(flatten)]
         of: Of,
-        /// The folder for them.
+        /// The folder to write.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
         /// Leave out runs that are not done.
         #[arg(long)]
         partial: bool,
     },
-    /// Do one run of the sweep: what a task of a job array does
+    /// Do one run of the sweep, as a task of a job array
     #[command(hide = true)]
     Task {
         #[command(flatten)]
@@ -139,7 +139,7 @@ impl Sweep {
                 let sweep = of.load()?;
                 sweep.store.cancel(&sweep.id, true).into_diagnostic()?;
                 slurm::cancel(&sweep.store, &sweep.id)?;
-                ui.print("all processes that work on it stop; `sweep resume` goes on\n")?;
+                ui.print("all processes that work on the sweep stop; `sweep resume` continues it\n")?;
                 ui.report(&sweep.count())
             }
             (Some(What::Collect { of, out, partial }), _) => of.load()?.collect(&out, partial, ui),
@@ -189,7 +189,7 @@ impl Loaded {
         self.status(ui)?;
         match left {
             0 => Ok(()),
-            left => bail!("{left} of {} runs are not done; what has ended is kept", self.tasks.len()),
+            left => bail!("{left} of {} runs are not done; the results of completed runs are kept", self.tasks.len()),
         }
     }
 
@@ -210,12 +210,13 @@ impl Loaded {
         }
         let (how, told) = self.resources(&numbers);
         let job = slurm::submit(&self.store, &self.id, &numbers, &how)?;
-        ui.print(&format!("job {job} has {} runs{told}; `sweep status` says how far it is\n", numbers.len()))?;
+        ui.print(&format!("job {job} has {} runs{told}; `sweep status` shows its progress\n", numbers.len()))?;
         let (time, memory) = (&how.time, &how.memory);
         ui.report(&serde_json::json!({ "job": job, "runs": numbers.len(), "time": time, "memory": memory }))
     }
 
-    /// What each task asks for: what the file says, and else what earlier runs took. The text tells what was estimated.
+    /// The resources that each task requests: those given in the file, otherwise estimates from earlier runs. The text
+    /// describes the estimates.
     fn resources(&self, numbers: &[usize]) -> (file::Slurm, String) {
         let mut how = self.file.slurm.clone();
         if how.time.is_some() && how.memory.is_some() {
@@ -272,7 +273,7 @@ impl Loaded {
         let count = self.count();
         if count.done < count.runs && !partial {
             bail!(
-                "{} of {} runs are not done: go on with `sweep resume`, or leave them out with --partial",
+                "{} of {} runs are not done: continue with `sweep resume`, or leave them out with --partial",
                 count.runs - count.done,
                 count.runs
             );
@@ -286,7 +287,7 @@ impl Loaded {
     /// Executes one run, unless it is done or another process works on it.
     fn one(&self, number: usize) -> miette::Result<()> {
         catch_interrupts()?;
-        let none = || miette!("the sweep has {} runs, of which none is number {number}", self.tasks.len());
+        let none = || miette!("the sweep has {} runs, numbered from 0; there is no number {number}", self.tasks.len());
         let (key, task) = self.tasks.get(number).ok_or_else(none)?;
         if self.store.is_cancelled(&self.id) {
             return Ok(());

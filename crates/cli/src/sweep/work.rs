@@ -1,5 +1,5 @@
-//! Does the runs of a sweep here, several at a time, each a process of its own: one that is killed, or runs out of memory, takes
-//! nothing with it.
+//! Executes the runs of a sweep on this computer, several at a time. Each run is a process of its own, so a run that is
+//! killed, or exhausts the memory, does not affect the others.
 
 use super::{
     live::Live,
@@ -32,9 +32,9 @@ pub struct Work<'a> {
 }
 
 const STEP: Duration = Duration::from_millis(100);
-/// How often it is looked whether what others work on is done.
+/// Interval of checks whether runs of other processes are done.
 pub const LOOK: Duration = Duration::from_secs(2);
-/// What is kept of what a failed run said.
+/// Maximum length of a failed run's output that is kept, in bytes.
 const TAIL: usize = 4000;
 
 impl Work<'_> {
@@ -177,7 +177,7 @@ impl Work<'_> {
             }
             Some(status) => Some(Err(why(status, &said))),
         };
-        // What a run that failed or was stopped has left.
+        // Removes the incomplete results of a run that failed or was stopped.
         abandon(&work);
         Ok(result)
     }
@@ -185,7 +185,7 @@ impl Work<'_> {
 
 enum Next {
     Run(usize, Claim),
-    /// Others work on what is left.
+    /// Other processes work on all remaining runs.
     Wait,
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! `cohesim run --live` and `cohesim sweep --live`: pages of work in progress, which pause and stop it.
+//! `cohesim run --live` and `cohesim sweep --live`: the pages of work in progress can pause and stop it.
 
 use crate::{
     TOO_WIDE, folder,

@@ -78,7 +78,7 @@ fn look(browser: &Browser, viewer: &Viewer, page: &str) {
 const ROWS: &str = "return document.querySelectorAll('main tbody tr').length;";
 
 #[test]
-fn runs_are_listed_filtered_looked_at_and_compared() {
+fn runs_are_listed_filtered_shown_and_compared() {
     if !available() {
         return;
     }

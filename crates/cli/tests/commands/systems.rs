@@ -18,7 +18,7 @@ fn a_machine_is_shown_as_a_drawing_and_with_every_parameter_and_its_source() {
 }
 
 #[test]
-fn a_launch_in_time_is_summed_up_and_leaves_a_report() {
+fn a_timed_launch_prints_a_summary_and_writes_a_report() {
     let folder = Folder::new("report");
     let out = folder.file("out");
     let arguments = ["--kernel", "vecadd", "--grid", "256", "--group", "64", "--system", "skeleton", "--out", &out];
@@ -61,7 +61,7 @@ fn a_change_must_have_an_effect_on_one_of_the_machines() {
 }
 
 #[test]
-fn parts_are_listed_and_parameters_without_effect_are_told_apart() {
+fn parts_are_listed_and_parameters_without_effect_are_listed_apart() {
     let text = cohesim(&["list", "parts"]).result();
     assert!(text.lines().any(|line| line.starts_with("gpu/hd7850 ") && line.contains("the GPU of UMH")), "{text}");
     let text = cohesim(&["show", "system", "r9nano", "--set", "gpu.part=hd7850"]).result();

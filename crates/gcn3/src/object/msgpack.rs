@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         for _ in 0..count {
             let start = self.at;
             let Value::Text(key) = self.value(depth + 1)? else {
-                return Err(format!("the key at byte {start} is no text"));
+                return Err(format!("the key at byte {start} is not text"));
             };
             entries.push((key, self.value(depth + 1)?));
         }

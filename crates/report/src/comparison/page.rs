@@ -56,7 +56,7 @@ impl Comparison {
         let rows: Vec<_> = rows.collect();
         if !rows.is_empty() {
             let chart = format!("{}{}", legend(&CORES), stacked_rows(&rows, &CORES));
-            section(body, "Total time, and what cores did while they had a thread", &chart);
+            section(body, "Total time, and the activity of cores while they had a thread", &chart);
         }
     }
 

@@ -94,7 +94,7 @@ impl Comparison {
     fn core_bars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let longest = self.summaries().map(|(_, summary)| summary.total_fs).max().unwrap_or(0);
         let name = self.runs.iter().map(|run| run.system.chars().count()).max().unwrap_or(0);
-        writeln!(f, "\n  total time, and what cores did while they had a thread:")?;
+        writeln!(f, "\n  total time, and the activity of cores while they had a thread:")?;
         for (run, summary) in self.summaries() {
             let Some(cores) = &summary.cores else { continue };
             let width = BAR as f64 * summary.total_fs as f64 / longest.max(1) as f64;
@@ -140,7 +140,7 @@ impl Comparison {
         writeln!(f, "  {}", wrap(&legend.join(", "), 98, 2))
     }
 
-    /// Bytes moved by cause, and the program's calls that asked for it.
+    /// Bytes moved by cause, and the number of the program's calls that moved them.
     fn moved(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let causes: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.moved.keys()).collect();
         if causes.is_empty() {

@@ -21,7 +21,7 @@ pub struct Bottleneck {
 
 /// Bottlenecks that explain less are not reported.
 const LEAST: f64 = 0.05;
-/// A resource that is busy for less than this share is no bottleneck.
+/// A resource that is busy for less than this share is not a bottleneck.
 const CROWDED: f64 = 0.5;
 const TOLD: usize = 3;
 

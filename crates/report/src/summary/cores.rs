@@ -39,7 +39,7 @@ pub struct Cores {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Core {
-    /// Its path: `cpu.core0`.
+    /// The core's path: `cpu.core0`.
     pub name: String,
     pub instructions: u64,
     /// Cycles in which it had a thread.

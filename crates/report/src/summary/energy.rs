@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// What all elements of a kind have spent, in femtojoules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Their paths, with `*` in place of numbers.
+    /// The path of the elements, with `*` in place of numbers.
     pub element: String,
     pub passive_fj: u64,
     pub active_fj: u64,

@@ -58,7 +58,7 @@ fn count(value: &Value) -> u64 {
     }
 }
 
-/// What the driver did with pages.
+/// The driver's activity on pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pages {
     /// Faults that the driver served: the host's, and those of GPUs.

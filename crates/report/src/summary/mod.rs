@@ -50,7 +50,7 @@ pub struct Summary {
     pub system: String,
     /// How the run ended: `finished`, or why not.
     pub outcome: String,
-    /// What ran functionally before the timed part, if the run was fast-forwarded.
+    /// The functional part before the timed one, if the run was fast-forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast_forward: Option<FastForward>,
     /// The kernels before which the run drained.
@@ -85,7 +85,7 @@ pub struct Summary {
     /// What each GPU spent the run on, if a fabric connects the GPUs and the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<GpuTime>,
-    /// What the driver did with pages.
+    /// The driver's activity on pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
     /// Simulated time of the machine: the program's, and the host's before and after it. Elements leak during all of

@@ -125,8 +125,8 @@ impl Compare {
         }
         ui.report(&comparison)?;
         if interrupted() {
-            let go_on = if kept { "the same command goes on" } else { "with --out DIR it could be gone on with" };
-            bail!("interrupted when {number} of {all} machines were done; {go_on}");
+            let how = if kept { "the same command continues" } else { "with --out DIR, the same command could continue" };
+            bail!("interrupted after {number} of {all} machines: {how}");
         }
         if !wrong.is_empty() {
             bail!("'{}' failed on {}", self.guest.name(), wrong.join(", "));

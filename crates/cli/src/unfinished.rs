@@ -1,5 +1,5 @@
-//! What an interrupted `cohesim compare` leaves in its folder, so that the same command goes on: the summaries of the
-//! machines that were done, whose files lie beside it.
+//! The file that an interrupted `cohesim compare` leaves in its folder, so that the same command can continue: the
+//! summaries of the finished machines, whose files lie beside it.
 
 use crate::{files, guest::GuestOptions, repro::simulator};
 use machine::Machine;
@@ -20,7 +20,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Of a comparison of which nothing is done.
+    /// A comparison without finished machines.
     pub fn new(guest: &GuestOptions, machines: &[Machine]) -> miette::Result<Self> {
         let mut hash = Sha256::new();
         // Each part is preceded by its length, so that different lists never give the same bytes.
@@ -37,7 +37,7 @@ impl Unfinished {
         Ok(Self { key, machines: Vec::new() })
     }
 
-    /// Takes over what the same command has left in a folder, if it was interrupted.
+    /// Takes over the finished machines from a folder in which the same command was interrupted.
     pub fn go_on(&mut self, folder: &Path) {
         let left = fs::read_to_string(folder.join(FILE)).ok().and_then(|text| toml::from_str(&text).ok());
         if let Some(Self { key, machines }) = left.filter(|left: &Self| left.key == self.key) {
@@ -49,7 +49,7 @@ impl Unfinished {
         self.machines.iter().find(|summary| summary.system == machine)
     }
 
-    /// Copies the files of the machines that are done from one folder to another.
+    /// Copies the files of the finished machines from one folder to another.
     pub fn keep_files(&self, from: &Path, to: &Path) -> io::Result<()> {
         for summary in &self.machines {
             let (from, to) = (from.join(&summary.system), to.join(&summary.system));
@@ -62,9 +62,9 @@ impl Unfinished {
         Ok(())
     }
 
-    /// Leaves what is done in a folder.
+    /// Writes the summaries of the finished machines to a folder.
     pub fn write(self, folder: &Path, machines: Vec<Summary>) -> miette::Result<()> {
         let text = toml::to_string(&Self { machines, ..self }).into_diagnostic();
-        files::write(&folder.join(FILE), text.wrap_err("what is done can't be kept")?.as_bytes())
+        files::write(&folder.join(FILE), text.wrap_err("the finished machines can't be kept for the next command")?.as_bytes())
     }
 }

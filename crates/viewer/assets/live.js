@@ -12,7 +12,7 @@ watch("run", run => {
   const events = run.look ? [["events", run.look.events]] : [];
   rows("progress", [
     ["simulated time", run.time], ["cycles of the clock of compute units", run.cycles], ["simulated us a second", Math.round(rate * 100) / 100], ...events,
-    ["instructions of the program", run.instructions], ["wavefront instructions without time", run.wave_instructions],
+    ["instructions of the program", run.instructions], ["functional wavefront instructions", run.wave_instructions],
     ["kernels started", run.kernels], ...work, ["seconds since the start", Math.round(run.seconds)],
   ]);
   if (run.look) {

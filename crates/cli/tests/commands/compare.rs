@@ -1,4 +1,4 @@
-//! `cohesim compare` is interrupted and goes on.
+//! `cohesim compare` is interrupted and continues.
 
 use crate::support::Folder;
 use std::{
@@ -16,7 +16,7 @@ fn compare(out: &str) -> Command {
 }
 
 #[test]
-fn a_comparison_that_was_interrupted_goes_on_and_is_that_of_one_that_was_not() {
+fn an_interrupted_comparison_continues_and_equals_one_that_was_not_interrupted() {
     let folder = Folder::new("interrupted");
     let (broken, whole) = (folder.file("broken"), folder.file("whole"));
     let mut first = compare(&broken).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("cohesim starts");
@@ -32,7 +32,7 @@ fn a_comparison_that_was_interrupted_goes_on_and_is_that_of_one_that_was_not() {
     told.read_to_string(&mut rest).expect("it is text");
     assert!(!first.wait().expect("it ends").success());
     let said: Vec<&str> = rest.split_whitespace().filter(|word| *word != "│").collect();
-    assert!(said.join(" ").contains("1 of 2 machines were done; the same command goes on"), "{rest}");
+    assert!(said.join(" ").contains("interrupted after 1 of 2 machines: the same command continues"), "{rest}");
     let unfinished = format!("{broken}/unfinished.toml");
     let before = fs::read_to_string(format!("{broken}/r9nano/run.json")).expect("what was done is kept");
 

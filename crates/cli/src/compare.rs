@@ -125,7 +125,8 @@ impl Compare {
         }
         ui.report(&comparison)?;
         if interrupted() {
-            let how = if kept { "the same command continues" } else { "with --out DIR, the same command could continue" };
+            let how =
+                if kept { "the same command continues" } else { "with --out DIR, the same command could continue" };
             bail!("interrupted after {number} of {all} machines: {how}");
         }
         if !wrong.is_empty() {

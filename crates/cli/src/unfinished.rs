@@ -65,6 +65,9 @@ impl Unfinished {
     /// Writes the summaries of the finished machines to a folder.
     pub fn write(self, folder: &Path, machines: Vec<Summary>) -> miette::Result<()> {
         let text = toml::to_string(&Self { machines, ..self }).into_diagnostic();
-        files::write(&folder.join(FILE), text.wrap_err("the finished machines can't be kept for the next command")?.as_bytes())
+        files::write(
+            &folder.join(FILE),
+            text.wrap_err("the finished machines can't be kept for the next command")?.as_bytes(),
+        )
     }
 }

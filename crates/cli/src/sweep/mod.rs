@@ -209,7 +209,14 @@ impl Loaded {
             return ui.report(&self.count());
         }
         let (how, told) = self.resources(&numbers);
-        let job = slurm::submit(&self.store, &self.id, &numbers, &how)?;
+        let job = slurm::submit(&self.store, &self.id, &numbers, &how);
+        let own = &self.file.slurm;
+        let job = match (own.time == how.time, own.memory == how.memory) {
+            (true, true) => job,
+            _ => job.wrap_err_with(|| {
+                format!("sbatch may refuse what was estimated{told}: set time and memory in [slurm]")
+            }),
+        }?;
         ui.print(&format!("job {job} has {} runs{told}; `sweep status` shows its progress\n", numbers.len()))?;
         let (time, memory) = (&how.time, &how.memory);
         ui.report(&serde_json::json!({ "job": job, "runs": numbers.len(), "time": time, "memory": memory }))

@@ -24,7 +24,8 @@ const USAGE: &str = "usage: cargo xtask compose [--all] [--update] [--cohesim PA
 /// Dimensions, each with its choices.
 type Dimensions = &'static [(&'static str, &'static [&'static str])];
 
-const PROTOCOLS: &[&str] = &["wb_nc", "wb_fetch", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "nmoesi", "nmoesi_wb"];
+const PROTOCOLS: &[&str] =
+    &["wb_nc", "wb_fetch", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "mesi_alone", "nmoesi", "nmoesi_wb"];
 
 /// Machines without a fabric between chips, and machines with one. A dimension missing from a set has the first choice
 /// of the other set.

@@ -39,13 +39,13 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         found.map_err(|_| format!("'{program}' is not here: apt-get install slurmctld slurmd slurm-client munge"))?;
     }
     let folder = std::env::temp_dir().join(format!("cohesim-slurm-{}", std::process::id()));
-    let cluster = Cluster::start(folder)?;
-    let sweep = Sweep { cohesim: &cohesim, cluster: &cluster };
-    let result = sweep.check();
-    if let Err(error) = &result {
-        eprintln!("{error}\nits files are in {}", cluster.folder.display());
-    } else {
-        _ = fs::remove_dir_all(&cluster.folder);
+    let cluster = Cluster::start(folder.clone())?;
+    let result = Sweep { cohesim: &cohesim, cluster: &cluster }.check();
+    // The daemons are ended by the files in the folder.
+    drop(cluster);
+    match &result {
+        Err(error) => eprintln!("{error}\nits files are in {}", folder.display()),
+        Ok(_) => _ = fs::remove_dir_all(&folder),
     }
     result
 }

@@ -129,7 +129,7 @@ pub struct Memory {
     restarts: Option<Counter>,
     /// How often logical time has restarted.
     era: u32,
-    /// The nodes that are told of a restart.
+    /// The nodes that are notified of a restart.
     above: Vec<Node>,
     /// Answers that have not left yet.
     owed: Rc<Cell<usize>>,
@@ -333,7 +333,7 @@ impl Memory {
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
     }
 
-    /// The first side has given a line up and wants it up to date in memory: the second side gives it up, too.
+    /// The first side has given a line up; memory must then hold its newest bytes: the second side gives it up, too.
     fn flush_line(&mut self, line: LineAddr, asker: Node) -> Result<Next, Box<Impossible>> {
         self.flushes.push((line, asker));
         let evict = Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY);
@@ -478,7 +478,7 @@ impl Memory {
             let address = self.inside(line);
             match touched {
                 Touched::Read => {
-                    // These answers wait for the read; those that need not wait are returned.
+                    // The answers that wait for the read are passed with it; it returns those that need not wait.
                     let answers = dram.read(now, address, sends.drain(..).map(|msg| packet(&msg)).collect());
                     for answer in answers.unwrap_or_default() {
                         self.under_way.send(Lane::Reply, answer, 0).await;
@@ -529,7 +529,7 @@ enum Next {
     Nothing,
     /// The message waits with its line, or needs no answer.
     Waits,
-    /// Logical time has restarted, and the nodes above have to be told.
+    /// Logical time has restarted, and the nodes above have to be notified.
     Anew,
     Served(Served, Option<Atomic>),
 }

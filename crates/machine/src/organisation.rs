@@ -154,7 +154,7 @@ fn host_channels(file: &File, layout: Layout, banks: Banks) -> Result<usize, Mac
     Ok(channels)
 }
 
-/// Where `[memory]` is attached.
+/// The place at which `[memory]` is attached.
 fn behind(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<Behind, MachineError> {
     let on_fabric = around.fabric.is_some();
     let usual = match role {

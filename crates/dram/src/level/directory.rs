@@ -20,7 +20,7 @@ use std::{
     sync::Arc,
 };
 
-/// What the memory holds.
+/// The part of the address space that the memory holds.
 pub enum Extent {
     /// Cached blocks of another memory.
     Cache(RoomSpec),

@@ -162,8 +162,9 @@ fn beside_levels(machine: &Machine, file: &File) -> Result<(), MachineError> {
         return Err(file.wrong("gpu.memory", Some("block"), reason));
     }
     if !complex.shared {
-        let reason =
-            format!("{name} keeps host and GPUs coherent over the same bytes, so nothing is copied: set it to \"shared\"");
+        let reason = format!(
+            "{name} keeps host and GPUs coherent over the same bytes, so nothing is copied: set it to \"shared\""
+        );
         return Err(file.wrong("system", Some("memory"), reason));
     }
     let smds = machine.gpus * machine.banks.count / machine.zones[0].count();

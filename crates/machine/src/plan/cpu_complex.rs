@@ -13,8 +13,8 @@
 mod connect;
 
 use super::{
-    CachePlan, CorePlan, CoresView, FrontEndPlan, GpusWrite, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay, TesterPlan, View,
-    WalkersPlan, What,
+    CachePlan, CorePlan, CoresView, FrontEndPlan, GpusWrite, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay,
+    TesterPlan, View, WalkersPlan, What,
     lower::{HISTORY, Lowering, Population, cache_spec, spec_of},
     memory::Levels,
     numbers::FLUSHER,

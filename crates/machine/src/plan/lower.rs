@@ -360,7 +360,8 @@ impl Lowering<'_> {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
             boundary: self.boundary(),
-            flush_late: self.synchronises() == Some(Synchronisation::Dynamic) || cpu.is_some_and(CpuComplex::flushes_buffers),
+            flush_late: self.synchronises() == Some(Synchronisation::Dynamic)
+                || cpu.is_some_and(CpuComplex::flushes_buffers),
             write_back: self.machine.dispatcher.write_back,
             flush_before: flushes || self.copies().is_some(),
             flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel && !cpu.flushes_buffers()),

@@ -174,8 +174,7 @@ impl Lowering<'_> {
             let above = Arc::new(Roster::new([numbers.l2(gpu, bank)]));
             let (directory, store) = (protocol.seat(Role::GpuMemory), protocol.seat(Role::Store));
             let spec = LevelSpec { directory, store, me, below, above, timing: levels.timing, history: HISTORY };
-            let level =
-                LevelPlan { spec, extent: ExtentPlan::Cache(levels.room), of_process: false, watched: None };
+            let level = LevelPlan { spec, extent: ExtentPlan::Cache(levels.room), of_process: false, watched: None };
             let path = Path::to_one("gpu", gpu).and_one("memory", bank);
             self.plan.add(path, (clock, self.bank_part(gpu, bank)), Some(me), What::Level(Box::new(level)))
         });

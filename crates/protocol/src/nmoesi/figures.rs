@@ -54,7 +54,9 @@ impl Machine {
         let place = |below, above| (below, Roster::row(above, 8));
         let (controller, (below, above)): (&'static dyn Controller<N>, _) = match node {
             node if L1.contains(&node) => (&l1::GPU, place(L2_OF[node.0 as usize], node)),
-            node if L2_OF.contains(&node) => (&L2 { owns: false }, place(SMD[node.0 as usize - 2], L1[node.0 as usize - 2])),
+            node if L2_OF.contains(&node) => {
+                (&L2 { owns: false }, place(SMD[node.0 as usize - 2], L1[node.0 as usize - 2]))
+            }
             node if SMD.contains(&node) => (&SMDS, place(HMD, L2_OF[(node.0 as usize - 4) / 2])),
             LLC => (&L2 { owns: false }, place(HMD, CPU_L1)),
             HMD => (self.hmd, place(HMD, SMD[0])),

@@ -36,8 +36,8 @@ pub use storage::storage;
 pub use systems::{
     beside_mixed, beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim,
     claim_back, claim_owned, claim_through, cpu_lines, final_flush, final_flush_apart, kept, kept_claims, l2_claims,
-    l2_n_stores, l2_stores, l2_through, mixed, n_stores, ordered, owned_by_core, owned_cores, owned_lines, owned_loads, peers, peers_cpu, stores, taken_n_stores,
-    taken_stores,
+    l2_n_stores, l2_stores, l2_through, mixed, n_stores, ordered, owned_by_core, owned_cores, owned_lines, owned_loads,
+    peers, peers_cpu, stores, taken_n_stores, taken_stores,
 };
 pub use whole::{
     lone_gpu, three_gpus, three_stores, two_gpus, whole_back, whole_coarse, whole_mixed, whole_stores, whole_through,

@@ -12,7 +12,7 @@ const LITMUS: &[u8] = include_bytes!("../../workloads/guest/litmus.elf");
 /// Caches of a few lines, and queues of one or two entries.
 const SMALL: &[&str] = &[
     "cpu.cores=2",
-    "system.network.capacity=1",
+    "system.network.capacity=2",
     "cpu.l1d.size=512",
     "cpu.l1d.mshrs=2",
     "cpu.l1d.waiting=2",
@@ -108,12 +108,14 @@ fn a_wrong_byte_is_noticed_whichever_cache_reads_it() {
     }
 }
 
-/// The probes by which the caches below `path` were made to give up lines that they owned.
+/// The probes by which the caches below `path` were made to give up lines.
 fn given_up(run: &Run, path: &str) -> u64 {
     let of_path = run.total().0.into_iter().filter(|(name, _)| name.starts_with(path) && name.ends_with(".steps"));
     let probes = of_path.map(|(_, value)| match value {
         Value::Matrix { columns, counts, .. } => {
-            let is_probe = |at: usize| columns[at % columns.len()].starts_with("CoreFlush");
+            let is_probe = |at: usize| {
+                ["CoreFlush", "CoreFlushAbove", "Inval", "InvalAbove"].contains(&&*columns[at % columns.len()])
+            };
             counts.iter().enumerate().filter(|(at, _)| is_probe(*at)).map(|(_, count)| count).sum()
         }
         _ => 0,

@@ -84,7 +84,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
     kept.extend(measured);
     fs::write(&file, text(&kept)).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(format!("baseline: {} of {count} digests written anew\n{}", changes.len(), changes.join("\n")))
+    Ok(format!("baseline: {} of {count} digests rewritten\n{}", changes.len(), changes.join("\n")))
 }
 
 /// Every run of the baseline.
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again_and_changes_are_told() {
+    fn stored_results_are_read_again_and_changes_are_reported() {
         let key = |machine: &str| (machine.to_owned(), "matmul --size tiny".to_owned());
         let kept = BTreeMap::from([(key("a"), "01".to_owned()), (key("b"), "02".to_owned())]);
         assert_eq!(parse(&text(&kept)), Ok(kept.clone()));

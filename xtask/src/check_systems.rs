@@ -160,7 +160,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 }
 
-/// Runs that have been right before, with this executable.
+/// Runs that this executable has already completed with right results.
 struct Done {
     known: BTreeSet<String>,
     file: Option<Mutex<fs::File>>,

@@ -12,7 +12,7 @@ const DEVICE_LIBS: &str = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";
 pub fn compile(source: &Path, object: &Path, more_flags: &[&str]) -> Result<(), String> {
     // The result must not depend on the folder: compile from the source's own folder, by its bare name.
     let folder = source.parent().ok_or_else(|| format!("{} has no folder", source.display()))?;
-    let name = source.file_name().ok_or_else(|| format!("{} is no file", source.display()))?;
+    let name = source.file_name().ok_or_else(|| format!("{} is not a file", source.display()))?;
     run(
         Command::new(CLANG)
             .current_dir(folder)

@@ -24,7 +24,8 @@ const USAGE: &str = "usage: cargo xtask compose [--all] [--update] [--cohesim PA
 /// Dimensions, each with its choices.
 type Dimensions = &'static [(&'static str, &'static [&'static str])];
 
-const PROTOCOLS: &[&str] = &["wb_nc", "wb_fetch", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "nmoesi", "nmoesi_wb"];
+const PROTOCOLS: &[&str] =
+    &["wb_nc", "wb_fetch", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "mesi_alone", "nmoesi", "nmoesi_wb"];
 
 /// Machines without a fabric between chips, and machines with one. A dimension missing from a set has the first choice
 /// of the other set.
@@ -75,7 +76,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         let path = write(&combination, &scratch.0)?;
         match Machine::load(&path, &[]) {
             Ok(_) => legal.push(combination),
-            // The file's path is no part of the error.
+            // The file's path is not part of the error.
             Err(error) => _ = refused.insert(named(&combination), error.to_string().replace(&path, "composed")),
         }
     }

@@ -1,4 +1,4 @@
-//! Combinations of choices, a subset that covers all pairs, and parallel execution over a list.
+//! Combinations of choices, a subset of them that covers all pairs, and parallel execution over a list.
 
 use std::{
     collections::BTreeSet,

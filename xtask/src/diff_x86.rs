@@ -6,7 +6,7 @@ use std::process::Command;
 pub fn run(arguments: &[String]) -> Result<String, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.args(["test", "--package", "cohesim-x86", "--test", "native", "--"]);
-    command.args(["--ignored", "--exact", "--nocapture", "as_many_sequences_as_asked_for"]);
+    command.args(["--ignored", "--exact", "--nocapture", "the_requested_number_of_sequences_runs"]);
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
         let variable = match option.as_str() {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_candidates_come_out_the_same_every_time() {
+    fn the_candidates_are_equal_in_every_run() {
         let candidates = || words::groups().into_iter().map(|group| group.candidates).collect::<Vec<_>>();
         assert!(candidates() == candidates());
     }

@@ -58,7 +58,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 
     if !wrong.is_empty() {
-        return Err(format!("built anew, these give wrong results:\n{}", wrong.join("\n")));
+        return Err(format!("rebuilt, these give wrong results:\n{}", wrong.join("\n")));
     }
 
     let (probes, rebuilt) = (root.join("crates/workloads/src/probes"), scratch.0.join("probes.hsaco"));
@@ -89,7 +89,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         different.push(file.what);
         let wrong = file.self_check(&fs::read(&rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?);
         if !wrong.is_empty() {
-            return Err(format!("built anew, of {} these give wrong results:\n{}", file.what, wrong.join("\n")));
+            return Err(format!("rebuilt, of {} these give wrong results:\n{}", file.what, wrong.join("\n")));
         }
         differs(&rebuilt, &root.join(file.committed), update)?;
     }
@@ -98,11 +98,11 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     if update {
         fs::write(&lock, lock_text(&tools)).map_err(|e| format!("{}: {e}", lock.display()))?;
         let different = if different.is_empty() { "nothing".to_owned() } else { different.join(", ") };
-        Ok(format!("guests: written anew: {different}"))
+        Ok(format!("guests: rewritten: {different}"))
     } else if different.is_empty() {
         Ok(format!("guests: {all} code objects and {files} program files rebuilt, byte for byte the same"))
     } else if same_tools {
-        Err(format!("built anew by the same tools, these differ from what is committed: {}", different.join(", ")))
+        Err(format!("rebuilt with the tools of the committed files, these differ: {}", different.join(", ")))
     } else {
         let different = different.join(", ");
         Ok(format!("guests: other tools than guests.lock's; with other bytes but right results: {different}"))

@@ -33,8 +33,8 @@ Tasks:
                             run all workloads on machines of 1, 2 and 4 GPUs under every memory policy, and the programs of M2S-CGM
                             on its four systems, every read checked, in one thread and in two
   compose [--all] [--update] [--cohesim PATH] [--only TEXT]
-                            every combination of host, GPUs, memory, fabric, protocol and translation: refused with a clear
-                            error, or right under random accesses and a program? Without --all, every pair of choices
+                            check that every combination of host, GPUs, memory, fabric, protocol and translation is refused with a
+                            clear error, or is right under random accesses and a program; without --all, every pair of choices
   diff-kernels [--count N] [--seed S]
                             run generated kernels on the functional GPU and on PoCL and compare
   diff-programs [--cohesim PATH]
@@ -47,14 +47,14 @@ Tasks:
   gcn3-corpus [--check]     write crates/gcn3/tests/data with LLVM 19: texts of all GCN3 instructions and of some
                             kernels (--check: compare instead)
   guests [--update]         rebuild the workloads' code objects and host programs and compare them with the committed ones
-  layers                    fail when a crate depends on one that ARCHITECTURE.md puts below it
+  layers                    fail if a crate depends on one that is below it in ARCHITECTURE.md
   oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?
   slurm [--cohesim PATH]    a sweep of 60 runs on a Slurm of two nodes on this computer (Debian: slurmctld slurmd slurm-client munge; as
-                            root): a task and the controller are killed, it is cancelled and gone on with; is its table that of a
-                            sweep without Slurm?
+                            root): a task and the controller are killed, the sweep is cancelled and resumed; does its table equal
+                            that of a sweep without Slurm?
   soak --minutes N [--cohesim PATH] [--jobs N] [--only PROGRAM]... [--system NAME]...
                             run all built-in programs and programs that sleep, fork, map, read and signal on machines,
-                            every read checked: does each end as it does without time?";
+                            every read checked: does each end as in a functional run?";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

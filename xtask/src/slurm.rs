@@ -1,7 +1,8 @@
 //! A sweep on a real Slurm: two nodes on this computer, with a controller and an authentication of their own.
 //!
-//! The sweep is disturbed in every way that matters: a task is killed, the controller is killed and started again, all of it is
-//! cancelled and gone on with. In the end no run has been done twice, and the table is that of a sweep without Slurm.
+//! The sweep is disturbed in the ways that occur in practice: a task is killed, the controller is killed and restarted,
+//! the whole sweep is cancelled and resumed. At the end no run must have been executed twice, and the table must equal
+//! that of a sweep without Slurm.
 
 use std::{
     fs,
@@ -76,7 +77,7 @@ impl Cluster {
              TaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n\
              SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nReturnToService=2\nSlurmdTimeout=20\nMpiDefault=none\n\
              SchedulerParameters=sched_interval=2\nKillWait=2\n\
-             NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[27001-27002] CPUs=1 State=UNKNOWN\n\
+             NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[27001-27002] CPUs=1 RealMemory=2048 State=UNKNOWN\n\
              PartitionName=short Nodes=n[1-2] Default=YES MaxTime=60 State=UP\n"
         );
         fs::write(folder.join("slurm.conf"), configuration).map_err(told)?;
@@ -121,7 +122,7 @@ impl Cluster {
         let begun = Instant::now();
         while !is() {
             if begun.elapsed() > PATIENCE {
-                return Err(format!("it does not come true that {what}"));
+                return Err(format!("timed out before {what}"));
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -203,7 +204,8 @@ impl Sweep<'_> {
         cluster.kill("slurmctld.pid", "-KILL");
         thread::sleep(Duration::from_secs(2));
         cluster.controller()?;
-        // What it saved last is older than what nodes have done; it would ask them in some minutes.
+        // The controller's last saved state is older than the nodes' progress; it would query them only after some
+        // minutes.
         cluster.until("nodes tell the controller what they have done", || {
             cluster.order("scontrol", ["reconfigure".to_owned()]).is_ok()
         })?;

@@ -1,6 +1,6 @@
-//! What the texts of the workspace promise: sources are cited by keys that `docs/papers.md` has, links lead to files
-//! and headings, tests, tasks and examples that pages name exist, `docs/` is a book that has every page, every crate
-//! has a README, and the two pages that visitors read first stay short.
+//! Checks the texts of the workspace: sources are cited by keys of `docs/papers.md`; links lead to files and headings;
+//! the tests, tasks and examples that pages name exist; `docs/` is a book that has every page; every crate has a
+//! README; and README.md and ARCHITECTURE.md stay short.
 
 use std::{
     collections::BTreeSet,
@@ -74,7 +74,7 @@ fn prose(page: &str) -> String {
     )
 }
 
-/// What links to a page's headings may name, made as GitHub and mdBook make it.
+/// The anchors of a page's headings, formed as GitHub and mdBook form them.
 fn headings(page: &str) -> Vec<String> {
     let text = prose(page);
     let titles = text.lines().filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#').trim()));
@@ -164,7 +164,7 @@ fn tests_that_pages_on_protocols_name_exist() {
     }
 }
 
-/// The words that stand behind a text wherever it occurs.
+/// The word after each occurrence of a text.
 fn words_behind<'a>(page: &'a str, text: &'a str) -> impl Iterator<Item = &'a str> {
     let ends = |letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter);
     page.split(text).skip(1).filter_map(move |rest| rest.split(ends).next()).filter(|word| !word.is_empty())
@@ -204,7 +204,9 @@ fn the_book_has_every_page_of_docs() {
 #[test]
 fn pages_of_the_book_link_to_no_page_outside_it() {
     let docs = root().join("docs");
-    for (path, text) in pages().filter(|(path, _)| path.starts_with(&docs)) {
+    let pages: Vec<_> = pages().filter(|(path, _)| path.starts_with(&docs)).collect();
+    assert!(pages.len() > 20, "{} pages", pages.len());
+    for (path, text) in pages {
         let depth = path.strip_prefix(&docs).expect("it lies there").components().count();
         for (file, _) in links(&prose(&text)) {
             let outside = file.matches("../").count() >= depth;

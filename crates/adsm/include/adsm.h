@@ -18,7 +18,7 @@ enum {
     ADSM_SYSTEM = 2,      /* the operating system refused something */
     ADSM_FOREIGN = 3,     /* not the address of a shared object, or one that was freed before */
     ADSM_IN_FLIGHT = 4,   /* a kernel that uses the object has not been synchronised */
-    ADSM_INVALID = 5,     /* an argument makes no sense */
+    ADSM_INVALID = 5,     /* an argument is not valid */
     ADSM_UNSUPPORTED = 6, /* not possible on this device */
     ADSM_FORKED = 7       /* this process was forked from the one that has the objects */
 };

@@ -31,7 +31,7 @@ pub struct Rules {
     protections: [Protection; 8],
 }
 
-/// What the table demands.
+/// The actions and the next state that the table demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     Never,

@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_setting_that_makes_no_sense_is_refused_by_name() {
         let told = with("ADSM_PROTOCOL", "eager").unwrap_err().to_string();
-        assert_eq!(told, "ADSM_PROTOCOL=eager makes no sense: one of batch, lazy, rolling");
+        assert_eq!(told, "ADSM_PROTOCOL=eager is not valid: one of batch, lazy, rolling");
         let told = with("ADSM_BLOCK", "1000").unwrap_err().to_string();
         assert!(told.contains("a multiple of the page size"), "{told}");
         assert!(with("ADSM_BLOCK", "99999999999999999999G").is_err());

@@ -16,13 +16,15 @@ pub enum Error {
     Foreign { address: usize, freed: bool },
     #[error("{address:#x} lies inside a shared object; only its start, {start:#x}, can be freed")]
     Inside { address: usize, start: usize },
-    #[error("the object at {address:#x} is used by a kernel in flight; sync() before it is freed")]
+    #[error("the object at {address:#x} is used by a kernel in flight; call sync() before freeing it")]
     InFlight { address: usize },
-    #[error("{one} and {other} would both have to run one call: what it uses can't follow it from either to the other")]
+    #[error(
+        "one call would have to run on both {one} and {other}: it uses data of both, and data of neither can be moved to the other"
+    )]
     TwoDevices { one: String, other: String },
     #[error("{bytes} bytes from {address:#x} leave the object that begins at {start:#x} and has {len} bytes")]
     Bounds { address: usize, bytes: usize, start: usize, len: usize },
-    #[error("{variable}={value} makes no sense: {expected}")]
+    #[error("{variable}={value} is not valid: {expected}")]
     Setting { variable: String, value: String, expected: String },
     #[error("{why}")]
     NoRuntime { why: String },

@@ -187,7 +187,7 @@ impl Runtime {
     /// The object of this runtime that contains `address`.
     pub fn find(&self, address: usize) -> Result<Arc<Object>> {
         let object = memory::find(address).map_err(|freed| Error::Foreign { address, freed })?.object;
-        // It may belong to another runtime.
+        // The object may belong to another runtime.
         if self.0.host.holds(&object) { Ok(object) } else { Err(Error::Foreign { address, freed: false }) }
     }
 

@@ -100,7 +100,7 @@ fn a_setting_that_makes_no_sense_is_reported_by_the_first_call() {
     let output = run(&program, &[("ADSM_BLOCK", "12")]);
     assert!(!output.status.success());
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("ADSM_BLOCK=12 makes no sense: a block is a multiple of the page size"), "{told}");
+    assert!(told.contains("ADSM_BLOCK=12 is not valid: a block is a multiple of the page size"), "{told}");
 }
 
 fn io(variables: &[(&str, &str)], file: &str) -> Option<String> {

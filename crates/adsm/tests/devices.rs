@@ -76,7 +76,7 @@ fn a_kernel_may_run_on_any_device_and_finds_what_the_last_one_wrote() {
 }
 
 #[test]
-fn only_what_the_other_device_has_not_goes_over() {
+fn only_blocks_that_the_other_device_lacks_are_transferred() {
     let (_, runtime) = several([poisoned(), poisoned()], in_pages());
     let (add_one, copy) = (add_one(&runtime), copy(&runtime));
     let (mut x, mut y) = (runtime.alloc::<u8>(8 * PAGE).unwrap(), runtime.alloc::<u8>(8 * PAGE).unwrap());
@@ -129,7 +129,7 @@ fn a_call_on_another_device_waits_for_the_one_that_writes_its_object() {
 }
 
 #[test]
-fn what_cannot_be_brought_fails_the_call_and_harms_nothing() {
+fn a_block_that_cannot_be_fetched_fails_the_call_and_harms_nothing() {
     for peers in [false, true] {
         for (fails, operation) in [(0, Operation::Download), (1, Operation::Upload), (1, Operation::Allocate)] {
             let spec = || SimSpec { peers, ..poisoned() };
@@ -148,7 +148,7 @@ fn what_cannot_be_brought_fails_the_call_and_harms_nothing() {
 }
 
 #[test]
-fn a_launch_that_fails_after_a_migration_leaves_the_object_where_it_can_be_had() {
+fn a_launch_that_fails_after_a_migration_leaves_the_object_accessible() {
     for config in every_setting() {
         let (sims, runtime) = several([poisoned(), poisoned()], config.clone());
         let add_one = add_one(&runtime);
@@ -210,7 +210,7 @@ fn an_object_frees_its_memory_on_every_device() {
 fn kernels_go_where_the_policy_says() {
     let spec = || SimSpec { peers: true, ..poisoned() };
     let (_, runtime) = several([spec(), spec(), spec()], in_pages());
-    // Kernels that end when they are told to.
+    // Kernels that end when the test lets them.
     let go = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&go);
     let kernel = runtime.kernel(KernelSource::new("wait").native(move |_| {
@@ -268,7 +268,7 @@ fn an_object_of_another_runtime_and_a_device_that_is_not_there_are_refused() {
     let (mut x, mut foreign) = (runtime.alloc::<u8>(9).unwrap(), other.alloc::<u8>(9).unwrap());
     assert!(matches!(add_one.call(1, 1).write(&mut foreign).launch(), Err(Error::Foreign { .. })));
     let told = add_one.call(1, 1).write(&mut x).on(1).launch().map(drop).unwrap_err().to_string();
-    assert_eq!(told, "device=1 makes no sense: there are 1, and the first is 0");
+    assert_eq!(told, "device=1 is not valid: there are 1, and the first is 0");
     assert!(runtime.alloc_on::<u8>(7, 9).is_err());
     assert!(Runtime::with(Vec::new(), Config::default()).is_err());
 }

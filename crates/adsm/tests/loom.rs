@@ -106,7 +106,7 @@ fn an_early_download_and_a_call_never_miss_each_other() {
             fetches
         });
         *in_flight.lock().unwrap() = true;
-        // As a call does: an invalid block that is not being changed is left unchanged.
+        // Like a call, leaves an invalid block unchanged unless another thread is changing it.
         let met = match block.word.peek() {
             Some(INVALID) => INVALID,
             _ => {

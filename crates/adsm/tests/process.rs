@@ -97,7 +97,7 @@ fn case_handler_before() {
 }
 
 #[test]
-fn a_handler_installed_later_comes_second_from_the_next_call_on() {
+fn a_handler_installed_later_is_called_second_from_the_next_call_on() {
     let output = case("case_handler_later");
     assert!(output.status.success(), "{}", told(&output));
 }
@@ -249,11 +249,14 @@ fn case_small_stack() {
 }
 
 #[test]
-fn bytes_that_cannot_be_had_end_the_process_with_a_word_why() {
+fn bytes_that_cannot_be_fetched_end_the_process_with_the_reason() {
     let output = case("case_cannot_fetch");
     assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{}", told(&output));
     let told = told(&output);
-    assert!(told.contains("was touched and can't be had: the simulated device: a download failed: broken"), "{told}");
+    assert!(
+        told.contains("was accessed, but its data can't be fetched: the simulated device: a download failed: broken"),
+        "{told}"
+    );
 }
 
 #[test]

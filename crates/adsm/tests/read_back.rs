@@ -22,7 +22,7 @@ fn in_pages() -> Config {
 }
 
 #[test]
-fn what_was_looked_at_after_three_calls_is_on_its_way_after_the_fourth() {
+fn a_block_read_after_three_calls_is_in_flight_after_the_fourth() {
     let (_, runtime, add_one) = with(in_pages());
     let mut x = runtime.alloc::<u8>(32 * PAGE).unwrap();
     for round in 1..=6u8 {
@@ -53,7 +53,7 @@ fn what_was_fetched_in_vain_is_not_fetched_again() {
 }
 
 #[test]
-fn what_was_looked_at_after_eight_calls_is_open_after_the_next_ones_and_watched_now_and_then() {
+fn a_block_read_after_eight_calls_is_open_after_the_next_ones_and_watched_from_time_to_time() {
     let (_, runtime, add_one) = with(in_pages());
     let mut x = runtime.alloc::<u8>(32 * PAGE).unwrap();
     let mut faults = Vec::new();
@@ -124,7 +124,7 @@ fn going_through_an_object_fetches_ahead_and_sees_every_byte() {
 }
 
 #[test]
-fn a_row_of_stores_opens_what_came_for_it_at_once() {
+fn a_row_of_stores_opens_the_fetched_blocks_at_once() {
     let (_, runtime, add_one) = with(in_pages());
     let mut x = runtime.alloc::<u8>(64 * PAGE).unwrap();
     add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
@@ -156,7 +156,7 @@ fn no_more_is_on_its_way_than_allowed() {
 }
 
 #[test]
-fn a_block_that_does_not_arrive_is_fetched_when_it_is_wanted() {
+fn a_block_that_does_not_arrive_is_fetched_when_it_is_accessed() {
     let (sim, runtime, add_one) = with(in_pages());
     let mut x = runtime.alloc::<u8>(4 * PAGE).unwrap();
     let broken = || DeviceError::Failed { device: String::new(), what: "a test", why: "on purpose".to_owned() };

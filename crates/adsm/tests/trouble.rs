@@ -133,7 +133,10 @@ fn a_full_device_says_how_much_it_has() {
     let (sim, runtime) = with(SimSpec { memory: 10 * PAGE, ..SimSpec::default() }, Config::default());
     let kept = runtime.alloc::<u8>(6 * PAGE).unwrap();
     let told = runtime.alloc::<u8>(5 * PAGE).map(drop).unwrap_err().to_string();
-    assert_eq!(told, format!("the simulated device has no room for {} bytes ({} are free)", 5 * PAGE, 4 * PAGE));
+    assert_eq!(
+        told,
+        format!("the simulated device has not enough memory for {} bytes ({} are free)", 5 * PAGE, 4 * PAGE)
+    );
     drop(kept);
     assert_eq!(sim.used(), 0);
     assert!(runtime.alloc::<u8>(10 * PAGE).is_ok());
@@ -154,7 +157,7 @@ fn a_lost_device_is_an_error_of_every_call_and_what_the_cpu_has_stays() {
 }
 
 #[test]
-fn what_the_cpu_last_had_can_be_salvaged_from_a_device_that_was_lost_in_flight() {
+fn the_cpu_s_last_copies_can_be_salvaged_after_a_device_was_lost_in_flight() {
     let (sim, runtime) = with(SimSpec::default(), Config { block: PAGE, ..Config::default() });
     let kernel = add_one(&runtime);
     let mut x = runtime.alloc::<u8>(4 * PAGE).unwrap();

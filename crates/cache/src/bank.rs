@@ -67,8 +67,9 @@ enum Where {
     Nowhere,
 }
 
-/// A queue of messages about one line: all of them or, where lines are probed, those of one [`Row`](protocol::Row).
-/// The value is the line's address with one bit set for probes and another for orders.
+/// Identifies a queue of messages about one line. In protocols with probes, a line has a queue for each
+/// [`Row`](protocol::Row) of messages. The value is the line's address; one of its low bits is set for probes, another
+/// for orders.
 type Slot = LineAddr;
 
 /// The event of a message and the table's cell for it; `None` if the protocol has no such event here.
@@ -99,9 +100,9 @@ pub struct Bank {
     nothing: Line<LINE>,
     /// Whether all lines share one logical time, which is kept in `nothing`.
     keeps_time: bool,
-    /// Whether the controller below is told of evictions.
+    /// Whether the controller below is notified of evictions.
     tells_evictions: bool,
-    /// Whether a forward-backward table below is told of lines that are gone.
+    /// Whether a forward-backward table below is notified of lines that are gone.
     pub tells_gone: bool,
     /// The write-back queue.
     aside: FxHashMap<LineAddr, Line<LINE>>,
@@ -115,7 +116,7 @@ pub struct Bank {
     waiting: WaitingRoom<(Msg<LINE>, u8)>,
     /// Whether probes, orders and requests wait in separate queues.
     apart: bool,
-    /// Whether requesters above can be told to ask again.
+    /// Whether this cache can refuse requests from above, which are then repeated.
     nacks: bool,
     /// How many lanes of messages wait.
     waits: usize,
@@ -167,7 +168,7 @@ impl Bank {
         busy.map(|(line, state)| (line, self.spec.controller.table().states[state])).collect()
     }
 
-    /// The nodes above, as far as records are kept of them.
+    /// The nodes above of which the bank keeps records.
     pub fn above(&self) -> &Roster {
         &self.spec.above
     }
@@ -333,7 +334,7 @@ impl Bank {
         self.look_above(*self.spec.below.of(msg.line.0), line, msg)
     }
 
-    /// Variant of [`look`](Self::look) that is told the node below.
+    /// Variant of [`look`](Self::look) with the node below given.
     fn look_above(&self, below: Node, line: &Line<LINE>, msg: &Msg<LINE>) -> Met {
         look(&*self.spec.controller, self.table, stands(&self.spec, below), line, msg)
     }

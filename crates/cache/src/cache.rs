@@ -70,7 +70,7 @@ pub struct Cache {
     eras: BTreeMap<(Node, Node), u32>,
     /// The memory that gives a line its timestamps.
     memories: Interleave<Node>,
-    /// Caches above; they are told when logical time restarts.
+    /// Caches above; they are notified when logical time restarts.
     above: Vec<Node>,
     sees: Sees,
     /// Whether this first-level cache performs atomic accesses itself.
@@ -317,7 +317,7 @@ impl Cache {
                     // Keep accepting requests of peers: two peers whose wires to each other are full would otherwise
                     // deadlock.
                     (true, false) => self.next_of_peers()?,
-                    // Where lines are probed, probes must get through even while requests are blocked.
+                    // In protocols with probes, probes must be accepted even while requests are blocked.
                     (false, _) => self.bank.is_probed() && self.next_of_probes()?,
                 };
         if did {
@@ -332,7 +332,7 @@ impl Cache {
         Ok(self.carry_on_order()? || did)
     }
 
-    /// Chooses the next action when no answer has come: waiting messages, probes, then new requests.
+    /// Chooses the next action when no answer has arrived: waiting messages, probes, then new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let no_atomics = self.returning.is_empty() && self.away.is_empty() && self.atomics.is_empty();
         if !no_atomics && (self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)?) {
@@ -386,8 +386,8 @@ impl Cache {
         }
     }
 
-    /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line is about to be
-    /// probed away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
+    /// Chooses the next action while an outgoing message is blocked: accesses whose fetched line a waiting probe would
+    /// take away, waiting messages, and probes. The messages these cause are bounded by the transactions in flight.
     fn next_of_probes(&mut self) -> Result<bool, Box<Impossible>> {
         Ok(self.use_wanted()? || self.work()? || self.probe()?)
     }
@@ -406,7 +406,7 @@ impl Cache {
         Ok(false)
     }
 
-    /// Takes a probe, or a message that returns a line from above, if one has come.
+    /// Takes a probe, or a message that returns a line from above, if one has arrived.
     fn probe(&mut self) -> Result<bool, Box<Impossible>> {
         let mut next = self.ready.first(&[Lane::Coherence], 0);
         while let Some(number) = next {
@@ -429,7 +429,7 @@ impl Cache {
         Ok(false)
     }
 
-    /// Takes an answer, if one has come. Answers are always accepted.
+    /// Takes an answer, if one has arrived. Answers are always accepted.
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         if !self.ready.has(Lane::Reply) {
             return Ok(false);
@@ -469,7 +469,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Takes a request of a requester, if one has come and can be accepted.
+    /// Takes a request of a requester, if one has arrived and can be accepted.
     fn request(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
         let next = self.top.as_ref().and_then(|top| top.wires[port].1.front(Lane::Request).map(|request| *request));
         let Some(request) = next.and_then(|request| self.in_our_time(request)) else { return Ok(false) };
@@ -536,7 +536,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Takes a probe, an order or a request of another cache, if one has come and can be accepted.
+    /// Takes a probe, an order or a request of another cache, if one has arrived and can be accepted.
     fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let from = &self.from[port];
         let coherence = from.front(Lane::Coherence).map(|packet| packet.msg);

@@ -1,5 +1,5 @@
-//! How long lines are used (`[vcache Fig. 12]`): from the cycle in which a line came to the last request for it, while
-//! it was held. A line that is still held at the end of a run does not count.
+//! How long lines are used (`[vcache Fig. 12]`): from the cycle in which a line arrived until the last request that
+//! found it in the cache. A line that is still held at the end of a run does not count.
 
 use crate::LineWatcher;
 use engine::Scope;

@@ -18,7 +18,7 @@ use std::{
 pub struct Cc {
     /// OpenCL C source.
     file: PathBuf,
-    /// Where the code object goes [default: FILE with the ending .hsaco].
+    /// The code object to write [default: FILE with the ending .hsaco].
     #[arg(short, long, value_name = "FILE.hsaco")]
     output: Option<PathBuf>,
     /// Define a macro, as for clang.

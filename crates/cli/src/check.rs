@@ -14,7 +14,7 @@ use crate::ui::Ui;
 /// Check a coherence protocol: every interleaving of messages on small systems.
 #[derive(clap::Args)]
 pub struct Check {
-    /// Its name (see `cohesim list protocols`), `NAME:SYSTEM` for one of its systems (`adsm:lazy`), or `all`.
+    /// The protocol (see `cohesim list protocols`), `NAME:SYSTEM` for one of its systems (`adsm:lazy`), or `all`.
     #[arg(required_unless_present = "mutants", default_value = "all", hide_default_value = true)]
     protocol: String,
     /// Number of caches (for ADSM: accelerators) [default: 3; 2 for the largest protocols and with --mutants].
@@ -29,8 +29,8 @@ pub struct Check {
     /// Give up beyond this many states [default: 50 million; with --mutants 20 thousand for each change].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     max_states: Option<u32>,
-    /// Change every cell of the tables in turn, and say which changes the checker does not notice: by random walks over the protocol's
-    /// systems, the larger ones included, and then by searches.
+    /// Change every cell of the tables in turn, and list the changes that the checker does not detect. Random walks
+    /// over the protocol's systems, the larger ones included, come first, then searches.
     #[arg(long)]
     mutants: bool,
     /// With --mutants: number of random walks for each system.
@@ -67,7 +67,7 @@ fn choose(name: &str) -> miette::Result<Vec<Chosen>> {
     }
     let (name, system) = name.split_once(':').map_or((name, None), |(name, system)| (name, Some(system)));
     let protocol = catalogue::find(name).ok_or_else(|| {
-        miette!("there is no protocol '{name}': `cohesim list protocols` names them all, 'all' takes every one")
+        miette!("there is no protocol '{name}': `cohesim list protocols` lists them; 'all' selects every one")
     })?;
     let systems = match system {
         None => protocol.systems,

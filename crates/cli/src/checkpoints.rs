@@ -10,16 +10,16 @@ use std::{path::PathBuf, sync::Arc};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Checkpoints")]
 pub struct CheckpointOptions {
-    /// Before the program enqueues its N-th kernel, let everything before it end, write the state to this file, and go on with cold
-    /// caches. May be given several times. For machines without cores.
+    /// Before the program enqueues its N-th kernel, wait until all earlier commands have completed, write the state to
+    /// this file, and continue with cold caches. May be given several times. For machines without CPU cores.
     #[arg(long = "checkpoint", value_name = "kernel:N=FILE", value_parser = place,
           conflicts_with_all = ["functional", "trace", "fast_forward"])]
     before: Vec<(u64, PathBuf)>,
-    /// Go on from a checkpoint that the same program and arguments have written. On the machine that wrote it the results are, to the
-    /// byte, those of the run that wrote it.
+    /// Continue from a checkpoint that this program, with these arguments, has written. On the machine that wrote it,
+    /// the results equal those of the run that wrote it, byte for byte.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["functional", "trace", "fast_forward"])]
     restore: Option<PathBuf>,
-    /// Restore on another machine; only what follows is counted.
+    /// Accept a checkpoint of a different machine; the results begin at the checkpoint.
     #[arg(long, requires = "restore")]
     cold: bool,
 }

@@ -5,6 +5,7 @@ use crate::{
     progress::{about, catch_interrupts, interrupted},
     system::{Results, System, effective},
     ui::Ui,
+    unfinished::Unfinished,
 };
 use engine::Monitor;
 use figures::designs::{DESIGNS, Design};
@@ -29,14 +30,16 @@ use std::{
 /// software, ADSM, UMH, RDMA, HMG, HALCONE, G-TSC, virtual caches, CPU and GPU on one chip. Each has one GPU, or N with
 /// `--set gpus=N`; designs that can't have N GPUs are left out, and a note says why.
 ///
-/// `--set` changes a key of every machine that has it; one that has an effect on none of them is refused.
+/// `--set` changes a key of every machine that has it. A key that has an effect on none of them is refused.
 ///
-/// The exit code is 0 only if the program ended well, by its own account, on every machine.
+/// With `--out`, an interrupted comparison can be continued: the same command runs only the machines that are missing.
+///
+/// The exit code is 0 only if the program's own exit code was 0 on every machine.
 #[derive(clap::Args)]
 pub struct Compare {
     #[command(flatten)]
     guest: GuestOptions,
-    /// The machines: names (see `cohesim list systems`) or files. Speedups are against the first.
+    /// The machines: names (see `cohesim list systems`) or files. Speedups are relative to the first.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', default_values = DEFAULT)]
     systems: Vec<String>,
     /// Number of machines to simulate at the same time, which changes no result [default: as many as this computer has
@@ -50,7 +53,7 @@ pub struct Compare {
     how: System,
 }
 
-/// A program's end on a machine, and what is compared.
+/// How a program ended on a machine, and the values that are compared.
 struct Compared {
     end: End,
     printed: String,
@@ -62,15 +65,27 @@ const DEFAULT: [&str; 5] = ["r9nano", "r9nano-hbm", "halcone-gpu", "hd7850", "vi
 
 impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
-        // What is wrong with a machine is said before anything takes time.
+        // Errors in a machine are reported before any run starts.
         let machines = if self.designs { self.designs(ui)? } else { self.how.load_all(&self.systems)? };
+        let mut unfinished = Unfinished::new(&self.guest, &machines)?;
+        if let Some(folder) = self.how.out() {
+            unfinished.go_on(folder);
+        }
         let out = self.how.claim()?;
+        if let Some((folder, out)) = self.how.out().zip(out.as_ref()) {
+            unfinished.keep_files(folder, out.path()).into_diagnostic()?;
+        }
         catch_interrupts()?;
         let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();
         let mut comparison = Comparison::new(self.guest.name(), &arguments);
         let mut wrong = Vec::new();
         let folder = |machine: &Machine| out.as_ref().map(|out| out.path().join(&machine.name));
         let run = |machine: &Machine| -> miette::Result<Compared> {
+            if let Some(summary) = unfinished.of(&machine.name) {
+                eprintln!("{}: kept from before", machine.name);
+                let (end, printed) = (End::Exited { code: 0 }, String::new());
+                return Ok(Compared { end, printed, summary: Some(summary.clone()) });
+            }
             let (ran, summary) = self.how.run(
                 &self.guest,
                 machine,
@@ -94,8 +109,14 @@ impl Compare {
                 }
             }
         }
+        let done = comparison.runs.iter().filter_map(|run| run.summary.as_ref());
+        let (done, all) = (done.cloned().collect::<Vec<_>>(), machines.len());
+        let (number, kept) = (done.len(), out.is_some());
         if let Some(out) = out {
             comparison.write(out.path()).into_diagnostic()?;
+            if interrupted() {
+                _ = unfinished.write(out.path(), done).inspect_err(|error| ui.note(&format!("{error:#}")));
+            }
             out.publish().into_diagnostic()?;
         }
         ui.print(&comparison.to_string())?;
@@ -103,14 +124,19 @@ impl Compare {
             ui.print(&legend(&machines))?;
         }
         ui.report(&comparison)?;
+        if interrupted() {
+            let how =
+                if kept { "the same command continues" } else { "with --out DIR, the same command could continue" };
+            bail!("interrupted after {number} of {all} machines: {how}");
+        }
         if !wrong.is_empty() {
-            bail!("'{}' did not end well on {}", self.guest.name(), wrong.join(", "));
+            bail!("'{}' failed on {}", self.guest.name(), wrong.join(", "));
         }
         Ok(())
     }
 
-    /// Runs the machines, several at a time, in their order. There is no result of those that were not run because the
-    /// user interrupted the command or a run could not be made.
+    /// Runs the machines, several at a time, in their order. A job has no result if the user interrupted the command
+    /// before it, or if its run could not be set up.
     fn run_all<T: Send>(
         &self,
         machines: &[Machine],
@@ -118,7 +144,7 @@ impl Compare {
     ) -> Vec<Option<miette::Result<T>>> {
         let processors = || thread::available_parallelism().map_or(1, NonZero::get);
         let jobs = self.jobs.map_or_else(|| (processors() / self.how.threads.get()).max(1), NonZero::get);
-        // Runs that write to folders of this computer must not meet there.
+        // Runs that write to folders of this computer must not do so at the same time.
         let jobs = if self.guest.writes() { 1 } else { jobs.min(machines.len()) };
         let (begun, next, stop) = (Instant::now(), AtomicUsize::new(0), AtomicBool::new(false));
         let results = Mutex::new(machines.iter().map(|_| None).collect::<Vec<_>>());
@@ -147,7 +173,7 @@ impl Compare {
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The machines of the designs that can have as many GPUs as are wanted, named for the designs.
+    /// The machines of the designs that support the requested number of GPUs, named for the designs.
     fn designs(&self, ui: &Ui) -> miette::Result<Vec<Machine>> {
         let mut examined = Vec::new();
         for design in DESIGNS {
@@ -165,7 +191,7 @@ impl Compare {
     }
 }
 
-/// What the designs are that were compared.
+/// Describes the designs that were compared.
 fn legend(machines: &[Machine]) -> String {
     let compared = DESIGNS.iter().filter(|design| machines.iter().any(|machine| machine.name == design.name));
     let lines =

@@ -31,21 +31,21 @@ pub struct GuestOptions {
     /// The program: the name of a workload (see `cohesim list workloads`), or an ELF file made with gcc -static or
     /// musl-gcc -static; one that is dynamically linked needs --host-libraries or --root.
     pub program: PathBuf,
-    /// Show a folder to the program, at its own path or at GUEST, to read or (with :rw) to write.
+    /// Give the program access to a folder, at its own path or at GUEST: to read, or with :rw also to write.
     #[arg(long, value_name = "HOST[:GUEST][:rw]",
           value_parser = OsStringValueParser::new().try_map(|text| Mount::parse(&text)))]
     mount: Vec<Mount>,
-    /// Show the libraries of this computer (/lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib) to the program, to
-    /// read: for a dynamically linked program.
+    /// Let the program read the libraries of this computer (/lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib). A
+    /// dynamically linked program needs this or --root.
     #[arg(long)]
     host_libraries: bool,
-    /// Show the program a folder as its /, to read: a dynamically linked one finds its loader and libraries there.
+    /// Let the program read this folder as its /. A dynamically linked program finds its loader and libraries there.
     #[arg(long, value_name = "DIR", conflicts_with = "host_libraries")]
     root: Option<PathBuf>,
     /// Maximum memory of the program.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     memory: Bytes,
-    /// Number of processors that the program sees [default: those of the machine, or 4].
+    /// Number of processors that the program sees [default: the number of the machine's, or 4].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     cpus: Option<u32>,
     /// Stop the program after this many instructions.
@@ -57,16 +57,16 @@ pub struct GuestOptions {
     /// Maximum size of a file that the program writes.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     max_file: Bytes,
-    /// Maximum number of bytes that the program may write to files in all. (What is compiled for it is kept in the
-    /// user's cache, at most 512 MiB in all.)
+    /// Maximum number of bytes that the program may write to all files together. (Kernels compiled for the program are
+    /// kept in the user's cache and do not count; the cache holds at most 512 MiB.)
     #[arg(long, value_name = "SIZE", default_value = "16GiB", value_parser = size)]
     max_written: Bytes,
-    /// Maximum size of the program's output that is kept where it is not shown (with --json, and by compare); the rest
-    /// is only counted.
+    /// Maximum size of the program's output that is kept if it is not shown (with --json, and by compare). Output
+    /// beyond it is counted and discarded.
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     max_output: Bytes,
-    /// A variable for the program's environment, which is otherwise empty but for PATH and HOME (and, with
-    /// --host-libraries or --root, LD_LIBRARY_PATH, where the OpenCL library is).
+    /// Set an environment variable of the program. By default it has PATH and HOME only and, with --host-libraries or
+    /// --root, LD_LIBRARY_PATH with the folder of the OpenCL library.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub struct GuestOptions {
 /// The system's library folders.
 const HOST_LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
-/// What kernels run on.
+/// The GPUs on which kernels run.
 pub enum On<'a> {
     /// Functional GPUs; `races`: detect data races of kernels.
     Nothing {
@@ -93,7 +93,7 @@ pub enum On<'a> {
 pub enum Output {
     /// To standard output.
     Shown,
-    /// Only into the report.
+    /// Kept for the report, not printed.
     Kept,
 }
 
@@ -102,13 +102,13 @@ pub struct Ran {
     pub end: End,
     pub totals: Totals,
     pub usage: Usage,
-    /// Its output, if kept.
+    /// The program's output, if kept.
     pub output: Printed,
     /// The loader, libraries and other files that it mapped, with their SHA-256.
     pub files_used: Vec<(String, [u8; 32])>,
     /// The run of the machine, if there is one.
     pub run: Option<Run>,
-    /// Where the run drained.
+    /// The kernels before which the run drained.
     pub parts: Parts,
     /// Wall time in seconds.
     pub seconds: f64,
@@ -133,7 +133,7 @@ impl GuestOptions {
         }
         if !self.program.exists() {
             return Err(miette!(
-                help = "`cohesim list workloads` names what is built in",
+                help = "`cohesim list workloads` lists the built-in programs",
                 "there is neither a file nor a workload '{}'",
                 self.program.display()
             ));
@@ -142,7 +142,7 @@ impl GuestOptions {
         Ok((files::read(&self.program)?.into(), path))
     }
 
-    /// What tells this program, its arguments and what it is told of the computer from others.
+    /// Identifies the program, its arguments, and the properties of the computer that it can query.
     pub fn identity(&self) -> miette::Result<Vec<u8>> {
         let (image, path) = self.image()?;
         let mut parts =
@@ -158,7 +158,7 @@ impl GuestOptions {
     /// Runs the program to its end.
     pub fn run(&self, on: On, output: Output, monitor: &Monitor, progress: &Progress) -> miette::Result<Ran> {
         if let (On::Machine(..), Some(option)) = (&on, self.opencl.functional_only()) {
-            bail!("{option} is for runs without time: add --functional");
+            bail!("{option} is for functional runs: add --functional");
         }
         match on {
             On::Machine(machine, options) => self.run_in_time(machine, options, output, monitor, progress),
@@ -247,7 +247,7 @@ impl GuestOptions {
         options.arguments = vec![self.program.as_os_str().as_bytes().to_vec()];
         options.arguments.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));
         options.environment = self.environment(here)?;
-        // Of two mounts at one path the later wins: the user's mounts take precedence over libraries.
+        // If two mounts have one path, the later one takes precedence: the user's mounts over the libraries.
         options.mounts = self.libraries();
         options.mounts.extend(self.shown(here));
         options.folder = here.into();

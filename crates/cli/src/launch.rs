@@ -47,7 +47,7 @@ pub struct Launch {
     /// out:FILE:BYTES, inout:FILE, zero:BYTES, rand-f32:COUNT:SEED, rand-u32:COUNT:SEED, local:BYTES.
     #[arg(short, long = "arg", value_name = "KIND:VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
-    /// Local memory beyond what kernel and arguments ask for, as HIP's `extern __shared__` needs.
+    /// Local memory in addition to that of kernel and arguments, as HIP's `extern __shared__` needs.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     lds: u32,
     /// Print elements of argument N afterwards: 2:f32:0..8.
@@ -56,7 +56,7 @@ pub struct Launch {
     /// Number of launches, one after the other, on the same buffers.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Threads that run work-groups [default: all cores]; the result does not depend on it.
+    /// Threads that run work-groups [default: all cores]; results do not depend on their number.
     #[arg(short, long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Give up when a wavefront has executed this many instructions [default: never].
@@ -82,10 +82,10 @@ struct LaunchReport<'a> {
     grid: [u32; 3],
     group: [u32; 3],
     repeat: u32,
-    /// Of all launches together.
+    /// Total over all launches.
     wave_instructions: u64,
     dumps: Vec<Dumped>,
-    /// If it was timed.
+    /// Present if the launch was timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<Summary>,
     #[serde(skip)]
@@ -108,7 +108,7 @@ impl Launch {
         dispatch = dispatch.with_dims(self.grid.dims.max(self.group.dims));
         if dispatch.has_partial_groups() && kernel.uniform_groups {
             ui.note(
-                "the grid is no multiple of the group, and the kernel was compiled for groups of one size \
+                "the grid is not a multiple of the group, and the kernel was compiled for groups of one size \
                  (get_local_size answers the full size in the last ones); --std CL2.0 compiles for any",
             );
         }
@@ -164,7 +164,8 @@ impl Launch {
         ui.report(&report)
     }
 
-    /// The launch's identity besides its arguments: code, shape and the contents of buffers.
+    /// The part of the launch's identity that does not come from its arguments: code, shape and the contents of
+    /// buffers.
     fn program(&self, kernel: &str, given: &[Given]) -> miette::Result<Program> {
         let mut program = Program::new(kernel, &read(&self.file)?);
         let shape = format!("{:?} {:?} {:?} {} {}", self.grid, self.group, self.offset, self.lds, self.repeat);
@@ -228,7 +229,7 @@ impl Launch {
                 Some(Some(buffer)) => {
                     dump.elements(buffer.size).map_err(|error| miette!("--dump {}: {error}", dump.argument))?;
                 }
-                Some(None) => bail!("--dump {}: argument {} is no buffer", dump.argument, dump.argument),
+                Some(None) => bail!("--dump {}: argument {} is not a buffer", dump.argument, dump.argument),
                 None => bail!("--dump {}: there are {} arguments, counted from 0", dump.argument, buffers.len()),
             }
         }

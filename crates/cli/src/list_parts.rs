@@ -1,13 +1,14 @@
-//! `cohesim list parts`: the parts from which sections of machine files can be made.
+//! `cohesim list parts`: the parts that sections of machine files can start from.
 
 use crate::ui::Ui;
 use machine::{about_part, shipped_parts};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// List the parts that sections of a machine file can be made from.
+/// List the parts that a section of a machine file can start from.
 ///
-/// `gpu.part = "r9nano"` in a machine file, or `--set gpu.part=r9nano`, puts the keys of gpu/r9nano under those of [gpu].
+/// `gpu.part = "r9nano"` in a machine file, or `--set gpu.part=r9nano`, takes the keys of gpu/r9nano as defaults of
+/// [gpu].
 #[derive(clap::Args)]
 pub struct ListParts {}
 

@@ -27,6 +27,7 @@ mod stress;
 mod sweep;
 mod system;
 mod ui;
+mod unfinished;
 mod view;
 #[cfg(test)]
 mod written;
@@ -37,32 +38,32 @@ use ui::Ui;
 const EXAMPLES: &str = "\
 Examples:
   cohesim compare matmul                 a program on several machines, side by side
-  cohesim run matmul --system r9nano     the same on one, in time; where the time went
+  cohesim run matmul --system r9nano     one program on one machine, timed: where the time went
   cohesim run edge --system apu-c-l3 -- --cpu-share 50 --threads 4
-                                         cores and GPU of one machine at the same work, all of it in time
-  cohesim run ./program --functional     an x86-64 Linux program, whole, without time
+                                         cores and GPU of one machine share the work; both are timed
+  cohesim run ./program --functional     an x86-64 Linux program, without a timing model
   cohesim list workloads                 the programs that are built in
   cohesim run matmul --functional -- --size 128
-                                         run one whole: host code on the CPU, kernels on the GPU
+                                         a built-in program without a timing model, with its own option
   cohesim repro giles-study2 --quick     an experiment of a paper: what it reports, and what is measured here
-  cohesim sweep sizes.toml               programs x machines x keys x arguments; goes on where it was broken off
-  cohesim view results                   results of --out in the browser: lists, comparisons, machines, time lines
+  cohesim sweep sizes.toml               programs x machines x keys x arguments; can be interrupted and continued
+  cohesim view results                   show results of --out in the browser
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
       --arg rand-f32:1024:1 --arg rand-f32:1024:2 --arg zero:4096 --dump 2:f32:0..8
                                          run it, and look at its results
   cohesim launch ... --system skeleton --check
-                                         the same in time, on a machine, every read compared with what it must return
+                                         run it on a machine, timed, every read checked
   cohesim show protocol vi               a coherence protocol, as tables (--diagram: as state diagrams)
   cohesim check vi                       every interleaving of its messages on a small system
   cohesim stress --system r9nano         random accesses of all requesters, every read checked
   cohesim bench gcn3                     how fast kernels run
   cohesim bench x86                      how fast host code runs
-  cohesim bench engine                   how fast the event engine is, beside three others
+  cohesim bench engine                   how fast the event engine is, and three others
 
 Every command takes --json and prints one JSON document; everything but results goes to standard error.
-The exit code is 0 only if everything asked for was done and found right.";
+The exit code is 0 only if the command did everything it was asked for and no check failed.";
 
 /// Simulates computers in which CPUs and GPUs share memory
 #[derive(Parser)]
@@ -71,7 +72,7 @@ struct Cli {
     /// Print results as one JSON document instead of text for people
     #[arg(long, global = true)]
     json: bool,
-    /// Say more about what is going on, on standard error
+    /// Print more about the command's progress to standard error
     #[arg(short, long, global = true)]
     verbose: bool,
     #[command(subcommand)]
@@ -91,10 +92,10 @@ enum Command {
     Disasm(disasm::Disasm),
     Check(check::Check),
     Stress(stress::Stress),
-    /// List what is built in
+    /// List built-in workloads, protocols, machines, parts or experiments
     #[command(subcommand)]
     List(List),
-    /// Show something that is built in
+    /// Show a built-in workload, protocol or machine
     #[command(subcommand)]
     Show(Show),
     /// Measure how fast cohesim is on this computer

@@ -9,48 +9,48 @@ use os::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What the program finds when it asks for OpenCL devices.
+/// The OpenCL devices that the program sees.
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = "OpenCL")]
 pub struct OpenCl {
-    /// Number of functional GPUs; a machine has its own. The program sees one device whose work-groups are dealt to all
-    /// of them.
+    /// Number of GPUs of a functional run; a machine has its own number. The program sees one device, whose work-groups
+    /// are distributed over all GPUs.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: Option<u32>,
-    /// The devices that the program sees: `gang`, one device whose work-groups are dealt to all GPUs, or `each`, one
-    /// for each GPU [default: as the machine says, or gang].
+    /// The devices that the program sees: `gang`, one device whose work-groups are distributed over all GPUs, or
+    /// `each`, one device per GPU [default: the machine's, or gang].
     #[arg(long, value_name = "gang|each")]
     devices: Option<Devices>,
-    /// Short for --devices each.
+    /// Short for `--devices each`.
     #[arg(long)]
     device_per_gpu: bool,
-    /// Where memory lies that host and GPUs use, and when its bytes move [default: as the machine's host and GPU do it, else memcpy].
+    /// Where data that host and GPUs share lies, and when it moves [default: the machine's own policy, else memcpy].
     ///
-    /// memcpy: buffers lie in memory of the GPUs, and reads, writes and maps copy.
-    /// zero-copy: they lie in the host's memory, and GPUs reach it from afar.
-    /// managed-eager: all that the host has goes to the GPUs before a kernel, and an object comes back when the host touches it.
-    /// managed-fault: a page goes where it is accessed; a full memory of a GPU evicts.
-    /// adsm-batch, adsm-lazy, adsm-rolling: host and GPU have a copy each, which the host keeps alike around kernels: all of it,
-    /// objects that were changed, or blocks as they are changed.
-    /// shared: host and GPUs use the same bytes.
+    /// - memcpy: buffers lie in memory of the GPUs; reads, writes and maps copy.
+    /// - zero-copy: buffers lie in the host's memory; GPUs access them there.
+    /// - managed-eager: before a kernel, all its data moves to the GPUs; an object moves back when the host accesses it.
+    /// - managed-fault: a page moves to the processor that accesses it; a full GPU memory evicts pages.
+    /// - adsm-batch, adsm-lazy, adsm-rolling: host and GPU each have a copy. Around kernels the host updates the other
+    ///   copy: of all data (batch), of objects that were changed (lazy), or of blocks while they are changed (rolling).
+    /// - shared: host and GPUs use one copy in one memory.
     #[arg(long, value_name = "POLICY", verbatim_doc_comment)]
     memory_policy: Option<PolicyKind>,
-    /// How a buffer is spread over the memories of GPUs: ranges (one for each GPU), pages (dealt in turn), first-touch
-    /// (a page lies with the GPU that accesses it first), shared (in a memory that all GPUs share), or 'device N'
-    /// [default: ranges; with --devices each, the first device of the buffer's context].
+    /// How a buffer is spread over the memories of GPUs: ranges (one per GPU), pages (distributed round-robin),
+    /// first-touch (a page lies in the memory of the GPU that accesses it first), shared (in a memory that all GPUs
+    /// share), or 'device N' [default: ranges; with --devices each, the first device of the buffer's context].
     #[arg(long, value_name = "HOW")]
     spread: Option<Spread>,
-    /// Size of each functional GPU's own memory, such as 64MiB [default: with memcpy, zero-copy and shared, none: the
-    /// GPU uses the program's memory; otherwise 16GiB].
+    /// Size of each GPU's own memory in a functional run, such as 64MiB [default: none with memcpy, zero-copy and
+    /// shared, where the GPU uses the program's memory; otherwise 16GiB].
     #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
     gpu_memory: Option<Bytes>,
-    /// For adsm-rolling: size of a block, which is moved at a time.
+    /// For adsm-rolling: size of a block, the unit of transfers.
     #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
     adsm_block: Option<Bytes>,
-    /// For adsm-rolling: number of modified blocks before the first of them is sent [default: two for each object].
+    /// For adsm-rolling: maximum number of modified blocks; one more and the oldest is sent [default: two per object].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     adsm_rolling: Option<u64>,
-    /// To look for mistakes, without time: copies of pages that are not valid are overwritten.
+    /// For debugging functional runs: overwrite copies of pages that are not valid.
     #[arg(long, hide = true)]
     poison: bool,
     /// Leave out transfer N or shootdown N of the driver, such as transfer:3, to test that checks notice it.
@@ -59,7 +59,8 @@ pub struct OpenCl {
     /// Stop a kernel when one of its wavefronts has executed this many instructions [default: never].
     #[arg(long, value_name = "N")]
     max_kernel_instructions: Option<u64>,
-    /// Run clang for clBuildProgram even where nothing can confine it: the program's source can then read your files.
+    /// Run clang for clBuildProgram even if this computer has no means to confine it. The program's source can then
+    /// read your files.
     #[arg(long)]
     unconfined_compiler: bool,
 }
@@ -131,7 +132,7 @@ impl OpenCl {
     }
 }
 
-/// What the GPUs did, as JSON.
+/// Activity of the GPUs, as JSON.
 #[derive(Default, Serialize)]
 pub struct GpuReport {
     kernels: u64,
@@ -182,7 +183,7 @@ impl From<&Usage> for GpuReport {
     }
 }
 
-/// What the GPUs did, for people.
+/// Activity of the GPUs, as text.
 pub fn summary(usage: &Usage) -> String {
     let groups: Vec<String> = usage.groups.iter().map(u64::to_string).collect();
     let mut text = format!(

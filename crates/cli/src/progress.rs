@@ -1,7 +1,8 @@
-//! How far a simulation is, while it runs; and how the user ends it early.
+//! Shows the progress of a simulation while it runs, and lets the user end it early.
 //!
-//! On a terminal a bar on standard error: instructions of host code and kernels, workgroups done of those that are known, simulated
-//! time, speed, and what is left of the kernels that are known. Elsewhere a line of that on standard error every ten seconds.
+//! On a terminal, a bar on standard error shows the instructions of host code and kernels, the number of workgroups
+//! done and enqueued, simulated time, speed, and the estimated time for the enqueued kernels. If standard error is not
+//! a terminal, one such line is printed every ten seconds.
 
 use crate::ui::Ui;
 use engine::{Headway, Hertz, Monitor, Time};
@@ -21,11 +22,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Set when the user has asked for the end.
+/// Set when the user has interrupted the command.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Lets Ctrl-C, SIGTERM and SIGHUP end runs with what is known so far; a second one ends the command at once. What the
-/// command was started to ignore (`nohup`) is still ignored.
+/// Makes Ctrl-C, SIGTERM and SIGHUP end a run early, with the results so far; a second one ends the command at once.
+/// What the command was started to ignore (`nohup`) is still ignored.
 pub fn catch_interrupts() -> miette::Result<()> {
     let ignored = ignored();
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -41,7 +42,7 @@ pub fn catch_interrupts() -> miette::Result<()> {
     };
     let refused = |error| {
         miette!(
-            help = "the limit of threads and processes may have been reached: see `ulimit -u`",
+            help = "the limit of threads and processes may be reached: see `ulimit -u`",
             "no thread can be started that waits for Ctrl-C: {error}"
         )
     };
@@ -56,7 +57,7 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Whether the user has asked for the end.
+/// Whether the user has interrupted the command.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -88,7 +89,7 @@ impl Progress {
         let line = (!terminal).then_some(every);
         let watcher = Watcher { monitor: monitor.clone(), clock, bar: bar.clone(), line, what: what.to_owned() };
         let done = Arc::clone(&over);
-        // A run that can't be watched runs all the same.
+        // If no thread can be started, the run continues without a progress display.
         let watcher = thread::Builder::new().spawn(move || watcher.watch(&done)).ok();
         Self { bar, over, watcher }
     }
@@ -163,19 +164,19 @@ impl Watcher {
     }
 }
 
-/// What can be seen of a run.
+/// A snapshot of a run's progress.
 #[derive(Clone, Copy)]
 struct Seen {
-    /// Workgroups: done, and known.
+    /// Workgroups: done, and enqueued so far.
     work: (u64, u64),
     headway: Headway,
-    /// How far the machine is, and its clock.
+    /// The machine's clock, and its simulated time.
     simulated: Option<(Hertz, Time)>,
-    /// Until when nothing happens in it.
+    /// The time until which the machine is idle.
     idle_until: Option<Time>,
 }
 
-/// What a second brings.
+/// Progress per second.
 #[derive(Clone, Copy, Default)]
 struct Rates {
     instructions: f64,
@@ -200,7 +201,7 @@ impl Rates {
 }
 
 impl Seen {
-    /// The progress line after this much time; it leaves out what has not begun.
+    /// The progress line after this much time; parts that have not begun are left out.
     fn message(&self, rates: Rates, elapsed: Duration) -> String {
         let mut parts = Vec::new();
         let counted = |count: u64, rate: f64, what: &str| {
@@ -211,7 +212,7 @@ impl Seen {
         let (done, expected) = self.work;
         parts.extend(counted(instructions, rates.instructions, "instructions"));
         parts.extend((kernels > 0).then(|| format!("{kernels} kernel{}", if kernels == 1 { "" } else { "s" })));
-        parts.extend(counted(wave_instructions, rates.wave_instructions, "wavefront instructions without time"));
+        parts.extend(counted(wave_instructions, rates.wave_instructions, "functional wavefront instructions"));
         if expected > 0 {
             parts.push(format!("{done} of {expected} workgroups"));
         }
@@ -232,7 +233,7 @@ impl Seen {
     }
 }
 
-/// How long the rest of the known work takes if it goes on as it did.
+/// Estimated time for the rest of the enqueued work, at the speed so far.
 fn left(done: u64, expected: u64, elapsed: Duration) -> Option<Duration> {
     let rest = expected.saturating_sub(done);
     (done > 0 && rest > 0).then(|| elapsed.mul_f64(rest as f64 / done as f64))
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_tells_instructions_work_time_speed_and_what_is_left() {
+    fn a_message_has_instructions_work_time_speed_and_the_remaining_time() {
         let (before, after) = (seen(0, (0, 0), Time::ZERO), seen(12_300_000, (10, 40), Time::micros(3)));
         let told = after.message(Rates::between(&before, &after, 2.0), Duration::from_secs(4));
         assert_eq!(
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn host_code_before_a_machine_begins_is_told_by_its_instructions() {
+    fn progress_before_a_machine_begins_is_counted_in_instructions_of_host_code() {
         let message = |seen: Seen| seen.message(Rates::default(), Duration::from_secs(4));
         assert_eq!(message(seen(950, (0, 0), Time::ZERO)), "950 instructions");
         assert_eq!(message(seen(0, (0, 0), Time::ZERO)), "begins");

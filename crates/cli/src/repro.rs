@@ -1,4 +1,4 @@
-//! `cohesim repro`: an experiment of a paper, what it reports beside what is measured.
+//! `cohesim repro`: repeats an experiment of a paper, and prints the paper's figures beside the measured ones.
 
 use crate::{
     bench::engine::knightsim,
@@ -18,21 +18,21 @@ use std::{
     time::Instant,
 };
 
-/// Repeat an experiment of a paper: what it reports, what is measured, and their ratio.
+/// Repeat an experiment of a paper, and print the paper's figures, the measured ones, and their ratios.
 ///
 /// Results of runs are kept, so an experiment that was interrupted continues where it was. The exit code is 0 only if
-/// every run that it needs ended well.
+/// every run that it needs succeeded.
 #[derive(clap::Args)]
 pub struct Repro {
     /// The experiment (see `cohesim list experiments`).
     experiment: String,
-    /// Small inputs and fewer settings: minutes instead of hours.
+    /// Use small inputs and fewer settings: minutes instead of hours.
     #[arg(long, conflicts_with = "paper")]
     quick: bool,
-    /// The paper's own sizes: hours to days.
+    /// Use the paper's own sizes: hours to days.
     #[arg(long)]
     paper: bool,
-    /// Run programs on this computer too, where the experiment compares with a real one.
+    /// Also run the programs natively on this computer, if the experiment compares with real hardware.
     #[arg(long)]
     native: bool,
     /// Number of runs at a time, which changes no result [default: the number of processors].
@@ -77,7 +77,11 @@ impl Repro {
         drop(watched);
         show(&findings, out, ui)?;
         if !missing.is_empty() {
-            bail!("{} runs of '{}' are missing; what has ended is kept", missing.len(), experiment.name);
+            bail!(
+                "{} runs of '{}' are missing; the results of completed runs are kept",
+                missing.len(),
+                experiment.name
+            );
         }
         Ok(())
     }
@@ -105,7 +109,7 @@ fn show(findings: &Findings, out: Option<OutFolder>, ui: &Ui) -> miette::Result<
     Ok(())
 }
 
-/// What results depend on beside their run: this very program.
+/// The part of a result's key that is common to all runs: a hash of this executable.
 pub fn simulator() -> miette::Result<Vec<u8>> {
     let path = std::env::current_exe().into_diagnostic().wrap_err("can't find this program's own file")?;
     let bytes = crate::files::read(&path)?;

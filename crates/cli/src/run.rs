@@ -14,17 +14,19 @@ use miette::{IntoDiagnostic, miette};
 use os::{End, process::Totals};
 use report::{FastForward, OutFolder, Summary};
 use serde::Serialize;
+use std::{io, net::SocketAddr};
 use viewer::Live;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program.
 ///
 /// On a machine with a CPU (such as apu-c-l3) the whole program is timed: host code, system calls and copies on the
 /// machine's cores, kernels on its GPU. On a machine without one, kernels are timed, and host code executes an
-/// instruction per nanosecond. With --functional nothing is timed but the number of instructions.
+/// instruction per nanosecond. With --functional nothing is timed; instructions are counted.
 ///
-/// The program sees the folder it is started in and those given with --mount, read-only unless said otherwise, and
-/// nothing else of this computer. A dynamically linked program also needs its loader and libraries (--host-libraries,
-/// --root). Its exit code is the command's; a program that was ended by a signal gives 128 plus the signal's number.
+/// The program sees the folder it is started in and those given with --mount, read-only unless they are mounted with
+/// :rw, and no other files of this computer. A dynamically linked program also needs its loader and libraries
+/// (--host-libraries, --root). The command's exit code is the program's, or 128 plus the signal's number if a signal
+/// ended the program.
 #[derive(clap::Args)]
 pub struct Run {
     #[command(flatten)]
@@ -40,8 +42,8 @@ pub struct Run {
     functional: bool,
     #[command(flatten)]
     checkpoints: CheckpointOptions,
-    /// Show the run in the browser while it is in progress: how far it is, what waits for what, how full queues are. It
-    /// can be paused and stopped there. The page is for this computer only; PORT 0 takes a free port.
+    /// Show the run in the browser while it is in progress: its progress, which elements wait for which, and how full
+    /// queues are. The page can pause and stop the run. It is served to this computer only; PORT 0 takes a free port.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "7879", conflicts_with = "functional")]
     live: Option<u16>,
 }
@@ -67,14 +69,14 @@ struct RunReport {
     /// Time in the program's region of interest.
     #[serde(skip_serializing_if = "Option::is_none")]
     region_fs: Option<u64>,
-    /// What ran functionally before the timed part.
+    /// The functional part before the timed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     fast_forward: Option<FastForward>,
     /// The kernels before which the run drained, and where it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     drained: Option<Parts>,
     gpu: GpuReport,
-    /// What the machine did.
+    /// The activity of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
     /// The program's output, up to --max-output.
@@ -96,7 +98,8 @@ impl Run {
                 let monitor = Monitor::default();
                 if let Some(port) = self.live {
                     let title = format!("{} on {}", self.guest.name(), machine.name);
-                    watch(Live { title, monitor: monitor.clone(), clock: machine.clock }, port)?;
+                    let live = Live { title, monitor: monitor.clone(), clock: machine.clock };
+                    serving("the run", port, live.serve(port))?;
                 }
                 let results = Results { output, folder: out.as_ref().map(OutFolder::path) };
                 let ran = self.how.run(&self.guest, &machine, results, checkpoints, &monitor, ui)?;
@@ -141,13 +144,13 @@ impl Run {
     }
 }
 
-/// Serves a page about the run, and says where.
-fn watch(live: Live, port: u16) -> miette::Result<()> {
-    let address = live.serve(port).map_err(|error| {
-        let help = "another run may have it: --live 0 takes one that is free";
-        miette!(help = help, "port {port} of this computer can't be had: {error}")
+/// Says where the page of `what` is served, or why it is not.
+pub fn serving(what: &str, port: u16, served: io::Result<SocketAddr>) -> miette::Result<()> {
+    let address = served.map_err(|error| {
+        let help = "another process may use it: --live 0 takes a free port";
+        miette!(help = help, "port {port} of this computer can't be opened: {error}")
     })?;
-    eprintln!("cohesim: the run is shown at http://{address}/");
+    eprintln!("cohesim: {what} is shown at http://{address}/");
     Ok(())
 }
 

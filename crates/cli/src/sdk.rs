@@ -20,10 +20,10 @@ const PKG_CONFIG: &str = include_str!("../../../sdk/OpenCL.pc.in");
 /// Makefile that names -lOpenCL itself, make CC="gcc $(cohesim sdk --pkg-config)".
 #[derive(clap::Args)]
 pub struct Sdk {
-    /// The folder; it is made if it is not there [default with --pkg-config: cohesim/sdk in the user's cache].
+    /// The folder, created if it does not exist [default with --pkg-config: cohesim/sdk in the user's cache].
     #[arg(value_name = "DIR", required_unless_present = "pkg_config")]
     folder: Option<PathBuf>,
-    /// Print the options with which gcc links a program, and nothing else.
+    /// Print only the options with which gcc links a program.
     #[arg(long)]
     pkg_config: bool,
     /// With --pkg-config: link dynamically; the program then runs with --host-libraries or --root.

@@ -14,18 +14,18 @@ use crate::ui::Ui;
 /// Show a coherence protocol: states down, events across; `z` stalls, `x` can't happen.
 #[derive(clap::Args)]
 pub struct ShowProtocol {
-    /// Its name (see `cohesim list protocols`).
+    /// The protocol (see `cohesim list protocols`).
     name: String,
-    /// How to write the tables.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Print state diagrams as one SVG image instead of tables.
     #[arg(long, conflicts_with_all = ["format", "storage"])]
     diagram: bool,
-    /// Only this table, such as `l2` of `mesi`: one role of the protocol.
+    /// Show this table only, such as `l2` of `mesi`: one role of the protocol.
     #[arg(long, value_name = "TABLE", conflicts_with = "storage")]
     role: Option<String>,
-    /// Show what it costs in bits beside tags and data, instead of its tables.
+    /// Show the protocol's storage cost, in bits besides tags and data, instead of its tables.
     #[arg(long)]
     storage: bool,
 }
@@ -56,7 +56,7 @@ struct ShownTable {
 impl ShowProtocol {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let protocol = catalogue::find(&self.name)
-            .ok_or_else(|| miette!("there is no protocol '{}': `cohesim list protocols` names them all", self.name))?;
+            .ok_or_else(|| miette!("there is no protocol '{}': `cohesim list protocols` lists them", self.name))?;
         if self.storage {
             return show_storage(protocol, ui);
         }
@@ -76,7 +76,7 @@ impl ShowProtocol {
         ui.report(&Shown { name: protocol.name, about: protocol.about, tables })
     }
 
-    /// The tables that were asked for.
+    /// The tables that the options select.
     fn chosen(&self, protocol: &Protocol) -> miette::Result<Vec<&'static Table>> {
         let Some(role) = &self.role else { return Ok(protocol.tables.to_vec()) };
         let table = protocol.tables.iter().find(|table| table.name == role).ok_or_else(|| {

@@ -17,7 +17,8 @@ pub struct ShowSystem {
     /// Change a key: gpu.l2.size=1MiB, or a section's part: gpu.part=hd7850. A key that has no effect on the machine is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Only the machine's file: what it extends, its parts and every change in one, without keys that have no effect.
+    /// Print the machine as one file: what it extends, its parts and all changes merged, without keys that have no
+    /// effect.
     #[arg(long)]
     file: bool,
 }

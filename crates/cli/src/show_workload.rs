@@ -10,7 +10,7 @@ use crate::ui::Ui;
 /// Show a built-in workload: what it computes, its sizes and its kernels.
 #[derive(clap::Args)]
 pub struct ShowWorkload {
-    /// Its name (see `cohesim list workloads`).
+    /// The workload (see `cohesim list workloads`).
     name: String,
     /// Print the kernels' source in OpenCL C.
     #[arg(long, conflicts_with = "host")]
@@ -54,7 +54,7 @@ impl ShowWorkload {
             return self.show_cpu_program(program, ui);
         }
         let workload = workloads::find(&self.name)
-            .ok_or_else(|| miette!("there is no workload '{}': `cohesim list workloads` names them all", self.name))?;
+            .ok_or_else(|| miette!("there is no workload '{}': `cohesim list workloads` lists them", self.name))?;
         let shown = Shown::new(workload)?;
         ui.print(&match (self.source, self.host) {
             (true, _) => workload.source.to_owned(),

@@ -11,23 +11,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Test a machine's memory system: random loads, stores and atomic accesses to few lines by all compute units and cores at once,
-/// every read compared with what it must return.
+/// Test a machine's memory system. All compute units and cores load, store and access atomically a few lines at random,
+/// and each read is compared with the value it must return.
 ///
-/// Caches and queues are made as small as they can be, so that lines are evicted and wires are full all the time; `--as-is`
-/// leaves the machine as its file says.
+/// Caches and queues are as small as possible, so that lines are evicted and wires are full all the time; `--as-is`
+/// keeps the sizes of the machine's file.
 ///
-/// If the GPUs' driver keeps page tables (multi-pcie, multi-nvlink, multi-shared), it moves pages between memories all the
-/// time: TLBs and caches drop them, a DMA engine copies them, and accesses to absent pages wait for the driver's answer.
+/// If the GPUs' driver keeps page tables (multi-pcie, multi-nvlink, multi-shared), it moves pages between memories
+/// during the test: TLBs and caches drop them, a DMA engine copies them, and accesses to absent pages wait for the
+/// driver's answer.
 #[derive(clap::Args)]
 pub struct Stress {
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(short, long, default_value = "r9nano", value_name = "NAME|FILE")]
     system: String,
-    /// Change a key of the machine: gpus=2. One that has no effect on it is refused.
+    /// Change a key of the machine: gpus=2. A key that has no effect is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Leave caches and queues as large as they are.
+    /// Keep the sizes of caches and queues of the machine's file.
     #[arg(long)]
     as_is: bool,
     /// Number of accesses of all compute units and cores together: 50000, 100k, 10M.
@@ -36,25 +37,24 @@ pub struct Stress {
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Leave pages where they are, on a machine whose driver could move them: all testers race for the same bytes, by their places in
-    /// memory.
+    /// Do not move pages, on a machine whose driver can: all testers then race for the bytes of a few physical lines.
     #[arg(long)]
     fixed_pages: bool,
-    /// Leave out flushes, invalidations or shootdowns when pages are moved, to see that the checks notice it.
+    /// Leave out flushes, invalidations or shootdowns when pages are moved, to test that checks detect it.
     #[arg(long, hide = true, value_name = "flush|invalidation|shootdown", value_parser = forgotten)]
     forget: Option<Forgotten>,
-    /// Number of lines of memory that are accessed.
+    /// Number of lines of memory that the testers access.
     #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     lines: u64,
     /// Continue with the next seeds, one run each, until this much real time has passed: 90s, 10m, 1h.
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
-    /// Number of threads, which changes no result.
+    /// Number of threads; results do not depend on it.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
 }
 
-/// So small that lines are evicted and queues are full all the time.
+/// Sizes so small that lines are evicted and queues are full all the time.
 const SMALL: &[&str] = &[
     "gpu.l1v.size=512",
     "gpu.l1v.ways=2",
@@ -110,7 +110,7 @@ const SMALL_MMU: &[&str] =
     &["cpu.mmu.entries=1", "cpu.mmu.ways=1", "cpu.mmu.lookups=1", "cpu.mmu.misses=1", "cpu.mmu.waiting=2"];
 const SMALL_GPU_MMU: &[&str] =
     &["gpu.mmu.entries=1", "gpu.mmu.ways=1", "gpu.mmu.lookups=1", "gpu.mmu.misses=1", "gpu.mmu.waiting=2"];
-/// So small that entries are evicted all the time.
+/// A forward-backward table so small that entries are evicted all the time.
 const SMALL_FBT: &[&str] = &["gpu.fbt.entries=4", "gpu.fbt.ways=2", "system.iommu.entries=2", "system.iommu.ways=1"];
 
 #[derive(Serialize)]
@@ -139,7 +139,7 @@ impl Stress {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let machine = self.machine()?;
         if self.forget.is_some() && !self.moves_pages(&machine) {
-            return Err(miette!("--forget is about pages that are moved, and on '{}' none are", machine.name));
+            return Err(miette!("--forget leaves out steps of moving pages, and '{}' moves none", machine.name));
         }
         let start = Instant::now();
         let mut runs = Vec::new();

@@ -18,19 +18,18 @@ use std::{
 #[derive(clap::Args)]
 #[command(next_help_heading = "Machine")]
 pub struct System {
-    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
+    /// Change a key of the machine: gpu.l2.size=1MiB. A key that has no effect is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Number of threads, which changes no result.
+    /// Number of threads; results do not depend on it.
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZero<usize>,
-    /// Run without time up to a point, and timed from there on: kernel:N (the start of the N-th kernel), roi (the start
-    /// of the program's region of interest) or instructions:N. Caches are cold at that point, unless --warm-up says
-    /// otherwise.
+    /// Run functionally up to a point, and timed from there on: kernel:N (the start of the N-th kernel), roi (the start
+    /// of the program's region of interest) or instructions:N. Caches are cold at that point, unless --warm-up is
+    /// given.
     #[arg(long, value_name = "POINT")]
     fast_forward: Option<Point>,
-    /// What is timed before the point, to warm the caches, without being measured: cold (nothing), kernels:N or
-    /// instructions:N.
+    /// What to time before the point, unmeasured, to warm the caches: cold (nothing), kernels:N or instructions:N.
     #[arg(long, value_name = "HOW", default_value = "cold", requires = "fast_forward")]
     warm_up: WarmUp,
     /// Check every read, and memory at the end, against the golden image; stop at the first wrong value.
@@ -43,14 +42,14 @@ pub struct System {
     /// spans of their GPU's dispatcher.
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
     trace: Option<usize>,
-    /// Of every PERIOD of simulated time, trace the first LENGTH only, such as 1us/50us: a glimpse of a long run.
+    /// Trace only the first LENGTH of every PERIOD of simulated time, such as 1us/50us: samples of a long run.
     #[arg(long, value_name = "LENGTH/PERIOD", value_parser = sample, requires = "trace")]
     trace_sample: Option<Sample>,
 }
 
-/// Where what a run produces goes.
+/// Destinations of a run's results.
 pub struct Results<'a> {
-    /// What the program prints.
+    /// Destination of the program's output.
     pub output: Output,
     /// The folder that the files of the run are written to.
     pub folder: Option<&'a Path>,
@@ -67,7 +66,8 @@ impl System {
         effective(names.iter().map(|name| self.examine(name, &[])).collect::<miette::Result<_>>()?)
     }
 
-    /// The machine of this name with these changes and then the user's, and those that have no effect on it.
+    /// Loads the machine of this name, with these changes and then the user's. Also returns the changes that have no
+    /// effect on it.
     pub fn examine(&self, name: &str, changes: &[&str]) -> miette::Result<(Machine, Vec<Idle>)> {
         let changes = changes.iter().map(|change| (*change).to_owned()).chain(self.sets.iter().cloned());
         Machine::examine(name, &changes.collect::<Vec<_>>()).into_diagnostic()
@@ -77,6 +77,11 @@ impl System {
     fn forward(&self) -> miette::Result<Option<FastForward>> {
         let plan = self.fast_forward.map(|to| FastForward::new(to, self.warm_up));
         plan.transpose().map_err(|why| miette!("--warm-up {}: {why}", self.warm_up))
+    }
+
+    /// The folder for results, if one was given.
+    pub fn out(&self) -> Option<&Path> {
+        self.out.as_deref()
     }
 
     /// Claims the folder for results, if one was given.
@@ -116,7 +121,7 @@ impl System {
             let to = plan.to();
             ui.note(&format!(
                 "{}: nothing was measured: it ended before {to}, after {instructions} instructions and {kernels} kernels \
-                 without time",
+                 without a timing model",
                 guest.name()
             ));
         }

@@ -52,7 +52,7 @@ impl Ui {
     }
 }
 
-/// Writes to standard output. A reader that closed the pipe early is no error.
+/// Writes to standard output. A reader that closed the pipe early is not an error.
 fn write(bytes: &[u8]) -> miette::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -1,5 +1,5 @@
-//! A test of the commands that pages of the documentation show: this program must understand each of them, and the
-//! machines, programs and experiments that they name must exist.
+//! A test of the commands in the documentation: this program must accept each of them, and the machines, programs and
+//! experiments that they name must exist.
 
 #[path = "../tests/pages/mod.rs"]
 mod pages;
@@ -15,7 +15,7 @@ fn values<'a>(words: &'a [String], option: &'a str) -> impl Iterator<Item = &'a 
     own.windows(2).filter(move |pair| pair[0] == option).map(|pair| pair[1].as_str())
 }
 
-/// What is wrong with a command, if anything.
+/// The error in a command, if there is one.
 fn wrong(words: &[String]) -> Option<String> {
     let line = std::iter::once("cohesim").chain(words.iter().map(String::as_str));
     match Cli::try_parse_from(line) {

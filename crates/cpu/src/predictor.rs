@@ -1,7 +1,8 @@
 //! Branch prediction: directions, targets, return addresses.
 //!
-//! The core only fetches the right path, so each prediction is compared with the outcome and trained at once. Histories
-//! are therefore those of a machine that repairs them after each misprediction. Counters have two bits.
+//! The core fetches the right path only, so each prediction is compared with the branch's outcome, and the predictor is
+//! trained, at once. Histories are therefore those of a machine that repairs them after each misprediction. Counters
+//! have two bits.
 
 use crate::{Direction, PredictorSpec};
 use x86::trace::Branch;

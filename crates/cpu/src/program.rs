@@ -36,7 +36,7 @@ pub enum Fetch {
     /// Only when quiet: the kernel works for `cycles` cycles on behalf of the thread, then performs `stores` in order.
     /// The core retries when that is done and the thread is quiet.
     System { cycles: u64, stores: Vec<Touch> },
-    /// There is nothing to run. The core retries when its bell has rung.
+    /// The thread has nothing to run. The core retries when the bell rings.
     Idle,
     /// The thread is blocked in the kernel. The core retries when its bell has rung.
     Waiting,

@@ -41,7 +41,7 @@ pub struct CoreSpec {
     /// If set, loads wait until the addresses of all older stores are known. Otherwise they wait only for older stores
     /// to the same bytes.
     pub wait_for_addresses: bool,
-    /// What is loaded ahead into the data cache.
+    /// The prefetcher of the data cache.
     pub prefetch: PrefetchSpec,
     /// Whether code is fetched behind a mispredicted branch until the branch is known to be wrong: lines of code are
     /// requested in order from the path not taken, and execute nothing.
@@ -104,7 +104,7 @@ pub struct PredictorSpec {
     pub btb_ways: usize,
     /// Size of the return address stack.
     pub return_stack: usize,
-    /// From the resolution of a mispredicted branch until fetch goes on.
+    /// From the resolution of a mispredicted branch until fetch continues.
     pub penalty: Cycles,
 }
 
@@ -123,7 +123,7 @@ pub enum Direction {
     Combined { bimodal: usize, histories: usize, bits: u32, counters: usize, choices: usize },
 }
 
-/// What a core loads ahead into its data cache.
+/// The lines that a core prefetches into its data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefetch {
     None,
@@ -212,12 +212,12 @@ pub enum SpecError {
     #[error("`{what}` of a core is {size}: it must be a power of two")]
     NotPowerOfTwo { what: &'static str, size: usize },
     #[error(
-        "a core has {count} physical {kind} registers for {threads} hardware threads: {needed} are needed at least"
+        "a core has {count} physical {kind} registers for {threads} hardware threads: at least {needed} are needed"
     )]
     FewRegisters { kind: &'static str, count: usize, threads: usize, needed: usize },
-    #[error("`{what}` of a core is {size}: {threads} hardware threads divide it, each needs at least 1")]
+    #[error("`{what}` of a core is {size}: {threads} hardware threads share it, and each needs at least 1")]
     TooSmall { what: &'static str, size: usize, threads: usize },
-    #[error("two functional units of a core do {class:?}: a class belongs to one")]
+    #[error("two functional units of a core execute {class:?}: a class of operations belongs to one unit")]
     TwoUnits { class: Class },
     #[error("a core has {kinds} kinds of functional units: {most} are possible")]
     ManyUnits { kinds: usize, most: usize },

@@ -10,7 +10,7 @@ use std::{
     rc::Rc,
 };
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct DramSpec {
     pub standard: &'static Standard,
@@ -46,9 +46,9 @@ pub enum Order {
 /// What happens to an open row that no access waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// It stays open.
+    /// The row stays open.
     Open,
-    /// It is closed.
+    /// The row is closed.
     Closed,
 }
 

@@ -1,9 +1,9 @@
 //! The home of lines: a record of each line beside its bytes, and waiting messages. It knows no time.
 //!
 //! Every message is a step of the protocol's table for its home, which is stateless or a directory. A line in the
-//! initial state needs no record. Where the number of records is limited, others are dropped (`Evict`). A message
-//! that the table stalls waits in order with its line and is retried after each step of that line. An answer is never
-//! stalled.
+//! initial state needs no record. If the number of records is limited, a record is evicted to make room (`Evict`). A
+//! message that the table stalls waits in order with its line and is retried after each step of that line. An answer is
+//! never stalled.
 
 use crate::{
     Backing,
@@ -242,8 +242,8 @@ impl Home {
         Ok(())
     }
 
-    /// A cache has evicted a line. If the cache held it on the last lease that was given out, no other cache shares
-    /// the line, and its record is dropped. Returns whether it was.
+    /// A cache has evicted a line. If the cache held it on the last lease that was granted, no other cache shares the
+    /// line, and its record is dropped. Returns whether it was.
     pub fn evicted(&mut self, notice: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         let last = self.known.get(&notice.line).is_some_and(|line| line.stamps.rts == notice.stamps.rts);
         if last {

@@ -40,7 +40,7 @@ impl Default for Mapping {
 /// The error for a text that is not a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no mapping of addresses: it has 'row' first, then 'rank', 'bank', 'column' and 'group' in any order, joined by '-'"
+    "'{0}' is not an address mapping: write 'row' first, then 'rank', 'bank', 'column' and 'group' in any order, joined by '-'"
 )]
 pub struct BadMapping(String);
 

@@ -129,7 +129,7 @@ pub struct Memory {
     restarts: Option<Counter>,
     /// How often logical time has restarted.
     era: u32,
-    /// The nodes that are told of a restart.
+    /// The nodes that are notified of a restart.
     above: Vec<Node>,
     /// Answers that have not left yet.
     owed: Rc<Cell<usize>>,
@@ -333,7 +333,7 @@ impl Memory {
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
     }
 
-    /// The first side has given a line up and wants it up to date in memory: the second side gives it up, too.
+    /// The first side has given a line up; memory must then hold its newest bytes: the second side gives it up, too.
     fn flush_line(&mut self, line: LineAddr, asker: Node) -> Result<Next, Box<Impossible>> {
         self.flushes.push((line, asker));
         let evict = Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY);
@@ -475,7 +475,7 @@ impl Memory {
         if let Some(dram) = &self.dram {
             let address = self.inside(served.line);
             match served.touched {
-                // These answers wait for the read; those that need not wait are returned.
+                // The answers that wait for the read are passed with it; it returns those that need not wait.
                 Touched::Read => answers = dram.read(now, address, answers).unwrap_or_default(),
                 Touched::Written => dram.write(now, address),
                 Touched::Nothing => {}
@@ -518,7 +518,7 @@ enum Next {
     Nothing,
     /// The message waits with its line, or needs no answer.
     Waits,
-    /// Logical time has restarted, and the nodes above have to be told.
+    /// Logical time has restarted, and the nodes above have to be notified.
     Anew,
     Served(Served, Option<Atomic>),
 }

@@ -32,7 +32,7 @@ pub trait HostBytes {
     fn write(&self, at: PhysAddr, bytes: &[u8]);
 }
 
-/// Where the bytes of a channel are kept.
+/// The location of a channel's bytes.
 #[derive(Clone)]
 pub enum Backing {
     Own(Store),

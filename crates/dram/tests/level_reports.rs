@@ -1,4 +1,4 @@
-//! A real circle through a level of the hierarchy: the report on the deadlock shows it.
+//! A cyclic wait through a level of the hierarchy: the report on the deadlock shows the cycle.
 
 use dram::{Extent, FixedSpec, Level, LevelSpec, RoomSpec, Timing};
 use engine::{Cycles, Hertz, Lane, LinkSpec, Model, Outcome, RunOptions, Time};

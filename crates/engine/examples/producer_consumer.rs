@@ -18,7 +18,7 @@ async fn producer(buffer: Queue<u64>, items: u64, cx: Context) {
     // The function returns: the context has ended.
 }
 
-/// The consumer takes items from the buffer for ever, one every 3 cycles at most.
+/// The consumer takes items from the buffer forever, one every 3 cycles at most.
 async fn consumer(buffer: Queue<u64>, consumed: Counter, age: Histogram, cx: Context) {
     loop {
         // Wait for an item. A consumer that waits is idle, not busy: the engine counts both.
@@ -47,7 +47,7 @@ fn main() {
         // The producer is expected to end: if it got stuck, the run would end with a report of the waits.
         let outgoing = buffer.clone();
         factory.spawn("producer", |cx| producer(outgoing, 1_000, cx));
-        // The consumer serves for ever: it may still wait when everything else is done.
+        // The consumer serves forever: it may still wait when everything else is done.
         factory.serve("consumer", |cx| consumer(buffer, consumed, age, cx));
     });
     // Run until nothing is left to do.

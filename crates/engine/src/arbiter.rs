@@ -20,7 +20,7 @@ impl RoundRobin {
         Some(granted)
     }
 
-    /// Records that a requester was granted that wanted to be.
+    /// Records that this requester, which had a request, was granted.
     pub fn granted(&mut self, requester: usize) {
         self.next = if requester + 1 < self.requesters { requester + 1 } else { 0 };
     }

@@ -76,7 +76,7 @@ impl Scope {
         self.eventcount_for(label, Reason::Work)
     }
 
-    /// An eventcount; `reason` says what it means that a context waits for it.
+    /// An eventcount; `reason`: the meaning of a wait for it.
     pub fn eventcount_for<'a>(&self, label: impl Into<Label<'a>>, reason: Reason) -> EventCount {
         EventCount::new(&self.core, self.child(label), reason)
     }
@@ -222,7 +222,7 @@ impl Context {
         Pause { over: false, context: PhantomData }
     }
 
-    /// Lets everything else that can run in this cycle run first. The context then goes on, still in this cycle, and
+    /// Lets everything else that can run in this cycle run first. The context then continues, still in this cycle, and
     /// sees all requests of the cycle: the place for arbitration. A context that it wakes from then on runs in the next
     /// cycle.
     pub fn settle(&self) -> Settle<'_> {
@@ -230,7 +230,7 @@ impl Context {
     }
 
     /// Reports progress to the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)). Call it for events
-    /// that can't go on for ever without completing the work, such as a committed instruction or the reply to a
+    /// that can't go on forever without completing the work, such as a committed instruction or the reply to a
     /// request.
     #[inline]
     pub fn progress(&self) {
@@ -258,7 +258,7 @@ impl Context {
         outlet.expect_sender();
     }
 
-    /// Tells a report on a stuck run what this context waits for, and which context could provide it: `from` is that
+    /// Adds to a report on a stuck run what this context waits for, and which context could provide it: `from` is that
     /// context's path or its [second name](Context::known_as). Call it when [`EventCount::rest`] returns `true`.
     pub fn needs(&self, what: impl Into<String>, from: impl Into<String>) {
         self.need(what.into(), vec![from.into()], None);

@@ -59,7 +59,7 @@ pub(crate) trait Deliver {
     fn deliver(&self);
 }
 
-/// What happens at the start of a cycle, before any context runs.
+/// A delivery at the start of a cycle, before any context runs.
 pub(crate) enum Due {
     /// A delivery within this partition.
     Local(Rc<dyn Deliver>),

@@ -487,7 +487,7 @@ fn ends(link: &Arc<dyn Placed>) -> [usize; 2] {
     link.ends().into()
 }
 
-/// A thread that died while it held a lock has broken the barrier too, so what it left is not used.
+/// A thread that died while it held a lock has broken the barrier too, so its results are not used.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,10 +1,10 @@
 //! Which thread runs which partitions: decided before the run, by the weights that the model states.
 //!
-//! Partitions are dealt by decreasing weight, each to the thread with the least work so far. Groups of partitions that
-//! only long links connect ([`Share::group`]) are kept apart if that costs little balance: the threads form teams of
-//! whole groups, and threads of different teams rarely wait for each other. A thread that has several groups to itself
-//! runs one of them to the end of a round before it turns to the next ([`Seating`]), which makes good use of the host's
-//! caches.
+//! Partitions are assigned in order of decreasing weight, each to the thread with the least work so far. Groups of
+//! partitions that only long links connect ([`Share::group`]) are kept apart if that costs little balance: the threads
+//! form teams of whole groups, and threads of different teams rarely wait for each other. A thread that has several
+//! groups to itself runs one of them to the end of a round before it turns to the next ([`Seating`]), which makes good
+//! use of the host's caches.
 
 use std::cmp::Reverse;
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heaviest_come_first_and_go_where_least_is() {
+    fn the_heaviest_partitions_are_assigned_first_to_the_least_loaded_thread() {
         assert_eq!(deal(&weights(&[1, 1, 6, 1, 3, 2]), 2), [[vec![1, 2], vec![0, 3, 4, 5]]]);
         assert_eq!(deal(&weights(&[5, 1, 1]), 8), [[vec![0], vec![1], vec![2]]], "no more threads than partitions");
     }

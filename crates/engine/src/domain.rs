@@ -35,7 +35,7 @@ pub(crate) struct Slot {
     idle: u64,
     /// The next context in its list of the calendar.
     pub(crate) next: u32,
-    /// Whether the context may wait for ever.
+    /// Whether the context may wait forever.
     pub(crate) server: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn nothing() -> Task {
     Box::pin(std::future::pending())
 }
 
-/// Why [`Domain::run`] came back before the last cycle it was asked for.
+/// Why [`Domain::run`] returned before the last cycle that it was to run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ran {
     /// All requested cycles have run, or another domain may be earlier now.

@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub time: Time,
     /// Contexts that are held up. Unlike at the end of a run, contexts are not asked what they need.
     pub waits: WaitReport,
+    /// How often contexts have run.
+    pub events: u64,
     /// Levels above zero, such as the fill of queues, by path.
     pub levels: Vec<(String, u64)>,
 }
@@ -50,6 +52,7 @@ struct Answers {
     /// Partitions that have not answered yet; none before the first answer, which tells how many there are.
     missing: Option<usize>,
     time: Time,
+    events: u64,
     knowledge: Vec<Knowledge>,
     levels: Vec<(String, u64)>,
 }
@@ -97,7 +100,7 @@ impl Monitor {
         let mut levels = std::mem::take(&mut answers.levels);
         levels.sort();
         let waits = WaitReport::new(answers.time, std::mem::take(&mut answers.knowledge));
-        Some(Snapshot { time: answers.time, waits, levels })
+        Some(Snapshot { time: answers.time, waits, events: answers.events, levels })
     }
 
     /// Called by each thread of a run between rounds, with its partitions out of `all`: answers a request for a
@@ -127,6 +130,7 @@ impl Monitor {
         }
         for partition in partitions {
             answers.time = answers.time.max(partition.reached());
+            answers.events += partition.events();
             answers.knowledge.push(partition.held_up());
             partition.levels(&mut answers.levels);
         }

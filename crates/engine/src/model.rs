@@ -201,7 +201,7 @@ pub enum Outcome {
         time: Time,
         /// The path of the context, or the name of the auditor.
         context: String,
-        /// What is wrong.
+        /// Describes the error.
         message: String,
     },
 }
@@ -232,7 +232,7 @@ pub struct Run {
     pub end: Time,
     /// The regions of the run, in order.
     pub regions: Vec<Region>,
-    /// The trace, if one was asked for.
+    /// The trace, if the options request one.
     pub trace: Vec<TraceEvent>,
     /// How many times a context has run.
     pub events: u64,
@@ -288,10 +288,7 @@ impl Model {
     ///
     /// If the delay is 0: no partition could learn in time what another has requested.
     pub fn control_delay(&mut self, delay: Time) {
-        assert!(
-            delay > Time::ZERO,
-            "what a model asks of its run takes effect later, not at once: the delay must not be 0"
-        );
+        assert!(delay > Time::ZERO, "control requests of a model take effect after a delay, which must not be 0");
         self.control_delay = Some(delay);
     }
 

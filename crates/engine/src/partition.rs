@@ -190,7 +190,7 @@ impl Partition {
     }
 
     /// How often contexts have run here.
-    fn events(&self) -> u64 {
+    pub(crate) fn events(&self) -> u64 {
         self.domains.borrow().iter().map(|domain| domain.events).sum()
     }
 

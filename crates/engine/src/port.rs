@@ -55,7 +55,7 @@ pub struct PortSpec {
 pub(crate) trait Forward<T> {
     /// Takes an item that leaves the sender at the start of `cycle` of the sender's clock.
     fn put(&self, lane: Lane, item: T, cycle: u64);
-    /// Releases the credits that have come back by now, if the wire does not release them on arrival.
+    /// Releases the credits that have returned by now, if the wire does not release them on arrival.
     fn collect_credits(&self) {}
     /// A context is about to wait for a credit (or, with `always`, may do so at any time): release each credit on
     /// arrival.

@@ -1,7 +1,7 @@
-//! How busy the engine itself was: how many contexts ran, and how many at one time.
+//! The load of the engine itself: the number of contexts that ran, in all and per point in time.
 //!
-//! Table 2.1 of `[giles]` counts the same (2.6.2). It says how well a model can be run in parallel and nothing about
-//! the modelled hardware, so it is not a statistic of the model.
+//! Table 2.1 of `[giles]` has these counts (2.6.2). They say how well a model can run in parallel and nothing about the
+//! modelled hardware, so they are not statistics of the model.
 
 use crate::Time;
 use serde::{Deserialize, Serialize};

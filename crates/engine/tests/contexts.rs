@@ -7,7 +7,7 @@ use engine::{Cycles, EventCount};
 use std::{future::Future, pin::Pin, task::Poll};
 
 #[test]
-fn contexts_run_in_the_order_in_which_they_asked() {
+fn contexts_run_in_the_order_of_their_requests() {
     let log = Log::new();
     let noted = log.clone();
     let run = simulate(move |scope| {
@@ -179,7 +179,7 @@ fn a_context_that_a_settled_one_wakes_runs_in_the_next_cycle() {
 }
 
 #[test]
-fn contexts_are_born_and_end_while_the_run_goes_on() {
+fn contexts_start_and_end_during_the_run() {
     let run = simulate(|scope| {
         let done = scope.counter("done");
         scope.spawn("parent", async move |cx| {
@@ -265,7 +265,7 @@ impl Future for GiveUp<'_> {
 }
 
 #[test]
-fn a_wait_that_is_given_up_is_forgotten() {
+fn an_abandoned_wait_has_no_effect() {
     let run = simulate(|scope| {
         let bell = scope.eventcount("bell");
         let waits = bell.clone();

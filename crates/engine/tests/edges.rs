@@ -136,7 +136,7 @@ fn without_a_stated_delay_it_is_the_shortest_link() {
 }
 
 #[test]
-fn a_run_ends_when_it_was_asked_to_whatever_else_is_asked_for_meanwhile() {
+fn a_run_ends_at_the_requested_time_whatever_else_is_requested_meanwhile() {
     fn several(cx: &Context, token: u64) {
         if token == 3 {
             cx.stop();
@@ -169,7 +169,7 @@ fn a_failure_is_reported_even_if_the_time_limit_comes_first() {
 }
 
 #[test]
-fn a_run_goes_on_until_what_was_asked_for_has_taken_effect() {
+fn a_run_continues_until_its_requests_have_taken_effect() {
     let region = simulate(|scope| {
         scope.spawn("core", async move |cx| {
             cx.pause(5).await;

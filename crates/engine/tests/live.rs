@@ -1,11 +1,11 @@
-//! Runs that are looked at, paused and stopped while they go on.
+//! Runs that are observed, paused and stopped while they are in progress.
 
 use engine::{Hertz, Model, Monitor, Outcome, Run, RunOptions, Snapshot, Time};
 use std::{thread, time::Duration};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// In each of two partitions a producer that is held up by a slow consumer, up to `until`.
+/// Runs a model until `until`: in each of two partitions, a slow consumer holds up a producer.
 fn run(monitor: &Monitor, until: Time) -> Run {
     let mut model = Model::new();
     let clock = model.clock(Hertz::giga(1));
@@ -56,8 +56,8 @@ fn a_look_shows_the_producer_that_a_full_queue_holds_up() {
         }
         seen = monitor.look(PATIENCE);
     });
-    let Snapshot { time, waits, levels } = seen.expect("the run answers");
-    assert!(time >= Time::nanos(100), "{time}");
+    let Snapshot { time, waits, events, levels } = seen.expect("the run answers");
+    assert!(time >= Time::nanos(100) && events > 0, "{time}, {events} events");
     let producer = waits.waiting.iter().find(|waits| waits.context == "left.producer").expect("it is held up");
     assert!(producer.held_up && producer.wakers.contains(&"left.consumer".to_owned()), "{producer:?}");
     assert!(waits.waiting.iter().any(|waits| waits.context == "right.producer"));

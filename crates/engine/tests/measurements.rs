@@ -63,7 +63,7 @@ fn regions_follow_each_other_without_a_gap() {
 }
 
 #[test]
-fn occupancy_comes_for_free() {
+fn an_occupied_context_serves_no_other_request() {
     let run = simulate(|scope| {
         let requests = scope.queue::<()>("requests", 4);
         let sender = requests.clone();

@@ -110,7 +110,7 @@ fn a_deadlock_across_a_link_is_explained_too() {
 }
 
 #[test]
-fn the_sender_of_a_wire_is_known_before_anything_has_come() {
+fn the_sender_of_a_wire_is_known_before_anything_has_arrived() {
     for threads in [1, 2] {
         let mut model = Model::new();
         let clock = model.clock(Hertz::giga(1));

@@ -15,7 +15,7 @@ use std::{
 
 /// How an experiment is conducted.
 pub struct Conductor<'a> {
-    /// Where results are kept; `None`: they are not kept.
+    /// The store for results; `None`: results are not stored.
     pub store: Option<&'a Store>,
     /// Number of runs in parallel. Results do not depend on it.
     pub threads: NonZero<usize>,
@@ -48,7 +48,7 @@ pub enum State<'a> {
 pub struct Results {
     simulated: BTreeMap<Job, Measured>,
     native: BTreeMap<Job, Times>,
-    /// What other programs did while programs ran natively.
+    /// The load by other programs while programs ran natively.
     others: Option<Others>,
 }
 
@@ -104,7 +104,7 @@ pub fn conduct(
             Some(others) => {
                 let quiet = if others.are_quiet() { "quiet" } else { "not quiet: these times say little" };
                 let native::Others { busy, processors } = others;
-                format!("while programs ran here, others had {busy:.2} of {processors} processors: it was {quiet}")
+                format!("while programs ran natively, other programs used {busy:.2} of {processors} processors: the computer was {quiet}")
             }
             None => "what other programs did here meanwhile is not known".to_owned(),
         });

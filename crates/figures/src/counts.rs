@@ -41,7 +41,7 @@ fn numbers(value: &Value) -> Vec<(Cow<'_, str>, u64)> {
     }
 }
 
-/// Whether a name is of a pattern, in which `*` stands for any characters, none among them.
+/// Whether a name matches a pattern, in which `*` stands for any number of characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(start) else { return false };

@@ -4,11 +4,11 @@ use crate::{Job, Results, Row};
 
 /// One experiment of a paper.
 pub struct Experiment {
-    /// Its name on the command line.
+    /// The experiment's name on the command line.
     pub name: &'static str,
-    /// One line: what is compared with what.
+    /// Says in one line what the experiment compares.
     pub about: &'static str,
-    /// Where the paper describes it.
+    /// The place in the paper that describes it.
     pub source: &'static str,
     pub plan: fn(Options) -> Plan,
 }

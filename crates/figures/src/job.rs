@@ -1,4 +1,4 @@
-//! A run that an experiment needs, and what it brings.
+//! A run that an experiment needs, and its results.
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
@@ -46,14 +46,14 @@ impl fmt::Display for Job {
     }
 }
 
-/// What a run brought. All but the last is simulated, and the same in every run.
+/// The results of a run. All but the last are simulated, and equal in every run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The region of interest that the program marks; the whole run if it marks none.
     pub region_fs: u64,
-    /// In the region, the longest that a core was not idle: until the CPU's part was done.
+    /// Longest busy time of a core in the region: the time until the CPU's part was done.
     pub cpu_fs: u64,
-    /// In the region, the longest that a compute unit had wavefronts.
+    /// Longest time that a compute unit had wavefronts in the region.
     pub gpu_fs: u64,
     /// Time in which one or several kernels ran, without launches and copies; of the whole run without warm-ups.
     pub kernels_fs: u64,
@@ -67,9 +67,9 @@ pub struct Measured {
     /// Cycles of the region in which cores had a thread, of all cores together.
     pub region_core_cycles: u64,
     pub cpu_instructions: u64,
-    /// Of the machine's cores.
+    /// Clock of the machine's cores.
     pub cpu_hertz: u64,
-    /// Of its GPUs, and of the engine that copies for a host outside.
+    /// Clock of the machine's GPUs, and of the DMA engine of a host outside the machine.
     pub gpu_hertz: u64,
     /// Bytes that went from one memory to another in the whole run, by cause: explicit copies, faults, remote lines and so on.
     pub moved: BTreeMap<String, u64>,
@@ -79,9 +79,10 @@ pub struct Measured {
     /// for bytes.
     pub host_faults: u64,
     pub fault_fs: u64,
-    /// Sums over the whole run of what the job [counts](Job::counting), by pattern. One that no statistic matches is not there.
+    /// Sums over the whole run of what the job [counts](Job::counting), by pattern. A pattern that matches no statistic
+    /// is left out.
     pub counts: BTreeMap<String, f64>,
-    /// What the simulation took of a processor of the computer that did it.
+    /// Processor time of the simulation, on the computer that ran it.
     pub host_seconds: f64,
 }
 
@@ -114,7 +115,7 @@ impl Measured {
     }
 }
 
-/// One time over another that may be nothing.
+/// The ratio of two times, the second of which may be 0.
 pub(crate) fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 0.0 } else { a as f64 / b as f64 }
 }

@@ -1,4 +1,4 @@
-//! The experiments of the papers: the runs they need, and their results beside the papers' figures.
+//! The experiments of the papers: the runs they need, and the measured figures beside the papers'.
 //!
 //! An [`Experiment`] makes a [`Plan`]: runs ([`Job`]), and rows ([`Row`]) computed from their results. [`conduct`]
 //! executes the runs, several at a time, and keeps each result in a [`Store`], so that an interrupted experiment can

@@ -14,11 +14,11 @@ use thiserror::Error;
 pub enum NativeError {
     #[error("only programs of the CPU alone run natively")]
     NotForCpu,
-    #[error("it can't be run: {0}")]
+    #[error("the program can't be run: {0}")]
     Io(#[from] io::Error),
-    #[error("it did not end well: {0}")]
+    #[error("the program failed: {0}")]
     Failed(String),
-    #[error("it did not tell the time of its region of interest")]
+    #[error("the program did not print the time of its region of interest")]
     NoTime,
 }
 
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_tells_how_long_it_took() {
+    fn a_program_prints_how_long_it_took() {
         let job = Job::new("", "lud-omp", "--size tiny --threads 2");
         let jobs = [job, Job::new("", "write", ""), Job::new("", "lud-omp", "--size 0")];
         let (times, _) = run_all(&jobs);

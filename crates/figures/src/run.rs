@@ -23,19 +23,19 @@ use thiserror::Error;
 /// Why a run gave no result.
 #[derive(Debug, Error)]
 pub enum RunError {
-    #[error("no machine '{0}' comes with cohesim yet")]
+    #[error("there is no shipped machine '{0}'")]
     NoMachine(String),
     #[error(transparent)]
     Machine(#[from] MachineError),
     #[error("no program '{0}' is built in")]
     NoProgram(String),
-    #[error("it can't be started: {0}")]
+    #[error("the program can't be started: {0}")]
     Start(#[from] StartError),
-    #[error("it did not end well: {end}{output}")]
+    #[error("the program failed: {end}{output}")]
     Failed { end: String, output: String },
-    #[error("the simulator is wrong: {0}")]
+    #[error("a bug in the simulator: {0}")]
     Panicked(String),
-    #[error("it was interrupted")]
+    #[error("the run was interrupted")]
     Interrupted,
 }
 

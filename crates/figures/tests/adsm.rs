@@ -59,7 +59,7 @@ fn the_search_for_a_block_takes_a_step_for_each_halving_of_them() {
 }
 
 #[test]
-fn the_host_goes_on_while_a_changed_block_is_sent() {
+fn the_host_continues_while_a_changed_block_is_sent() {
     let run = |rolling: &str| {
         let changes =
             ["gpus=1", "fabric.bandwidth=1 GB/s", "driver.policy=adsm-rolling", "driver.block=16 KiB", rolling];

@@ -82,7 +82,7 @@ fn an_experiment_is_resumed_with_the_same_findings() {
     let (again, _, counts) = conducted(&folder, b"a", 2);
     assert_eq!(((0, 2), &first), (counts, &again));
 
-    // What is kept is found without running anything.
+    // Stored results are found without running anything.
     let recalled = |simulator: &[u8]| recall(&EXPERIMENT, Options::default(), &Store::new(&folder.0, simulator));
     let kept = recalled(b"a");
     assert_eq!((&kept.findings.rows, kept.runs, kept.missing), (&first.rows, 3, 1));
@@ -107,7 +107,7 @@ fn an_experiment_is_resumed_with_the_same_findings() {
 }
 
 #[test]
-fn a_run_brings_kernel_time_bytes_moved_and_what_is_counted() {
+fn the_results_of_a_run_have_kernel_time_bytes_moved_and_counts() {
     let patterns = ["*.dispatcher.kernel_cycles.count", "no.such.*"];
     let job = Job::new("multi-pcie", "vecadd", "--size 1024 --no-check").with(&["gpus=1".into()]).counting(&patterns);
     let run = figures::run(&job, &Monitor::default()).expect("it ends well");

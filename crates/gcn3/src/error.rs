@@ -6,7 +6,7 @@ use thiserror::Error;
 /// The fault of an instruction.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Fault {
-    #[error("the bytes at this address are no instruction of gfx803: {0}")]
+    #[error("the bytes at this address are not an instruction of gfx803: {0}")]
     Illegal(Box<str>),
     #[error("this instruction is not supported: {0}")]
     Unsupported(&'static str),
@@ -25,7 +25,7 @@ pub enum Fault {
     #[error("the kernel trapped (s_trap {0}); compilers emit this for abort() and unreachable code")]
     Trap(u32),
     /// The page is not available yet: nothing has been done, and the access must be repeated.
-    #[error("an access waits for its page")]
+    #[error("the access must wait for its page")]
     Away,
     #[error("no end after {0} wavefront instructions, the limit given: probably an endless loop")]
     Limit(u64),

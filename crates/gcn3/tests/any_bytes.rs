@@ -74,7 +74,7 @@ fn registers_that_do_not_exist_are_refused() {
     // v_add_f64 v[255:256], ...
     assert!(reason(&[0xd280_00ff, 0x0002_0100]).ends_with("v_add_f64 has vdst 255, which runs past v255"));
     // s_mov_b64 s[5:6], 0
-    assert!(reason(&[0xbe85_0180]).contains("s_mov_b64 has sdst 5, which is no multiple"));
+    assert!(reason(&[0xbe85_0180]).contains("s_mov_b64 has sdst 5, which is not a multiple"));
     // s_mov_b32 s4, (the reserved code 125)
     assert!(reason(&[0xbe84_007d]).ends_with("s_mov_b32 has ssrc0 125, which names no register"));
     // s_load_dwordx8 s[96:103], s[0:1], 0x0

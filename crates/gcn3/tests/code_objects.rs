@@ -313,7 +313,7 @@ fn damaged_descriptors_are_refused() {
         file[at + offset..at + offset + bytes.len()].copy_from_slice(bytes);
         error(&file)
     };
-    assert!(patched(52, &[0, 0, 0, 0]).contains("reserves 0 user SGPRs but what it asks for takes 6"));
+    assert!(patched(52, &[0, 0, 0, 0]).contains("reserves 0 user SGPRs but its requests take 6"));
     assert!(patched(16, &[0xff; 8]).contains("outside the code"));
     assert!(patched(57, &[4]).contains("wavefronts other than 64"));
 }

@@ -278,7 +278,7 @@ fn a_kernel_without_metadata_takes_bytes_and_no_offset() {
 }
 
 #[test]
-fn the_dispatch_packet_says_what_was_asked_for() {
+fn the_dispatch_packet_has_the_requested_values() {
     let dispatch = launch(&kernel(V4, "anywhere"), [100, 20, 3], [10, 2, 1]);
     let packet = dispatch.packet(&places());
     assert_eq!((packet[0], half(&packet, 2)), (2, 3), "a kernel dispatch in three dimensions");
@@ -296,7 +296,7 @@ fn the_queue_holds_the_windows_of_flat_addresses() {
 }
 
 #[test]
-fn every_register_of_the_set_up_can_be_asked_for() {
+fn every_register_of_the_set_up_can_be_requested() {
     let mut all = kernel(V4, "saxpy");
     let setup = &mut all.descriptor.setup;
     setup.private_segment_buffer = false;
@@ -371,7 +371,7 @@ fn more_scratch_than_the_hardware_has_is_refused() {
     let mut greedy = kernel(V5, "scratch");
     greedy.private_size = u32::MAX;
     let text = refused(&greedy, [64, 1, 1], [64, 1, 1]);
-    assert!(text.contains("asks for 4294967295 bytes of scratch memory for each work-item; at most 131072"), "{text}");
+    assert!(text.contains("needs 4294967295 bytes of scratch memory per work-item; at most 131072"), "{text}");
 }
 
 #[test]

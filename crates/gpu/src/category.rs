@@ -87,7 +87,7 @@ impl Rate {
 #[derive(Clone, Copy, Debug)]
 pub struct Brief {
     pub category: Category,
-    /// Of vector arithmetic.
+    /// Issue rate of vector arithmetic.
     pub rate: Rate,
     pub special: Special,
     /// A flat access: it may go to the local data share, and counts as an access of both kinds.

@@ -54,9 +54,9 @@ pub enum WriteBack {
 /// Which compute unit a workgroup goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// The next in turn that has space.
+    /// The next compute unit, round-robin, that has space.
     Free,
-    /// Workgroups go to the compute units strictly in turn; a workgroup waits until its unit has space.
+    /// Workgroups are assigned to the compute units strictly round-robin; a workgroup waits until its unit has space.
     Bound,
 }
 
@@ -227,7 +227,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Dispatches this GPU's workgroups of a kernel to the compute units in turn, and waits until all have ended.
+    /// Dispatches this GPU's workgroups of a kernel to the compute units, round-robin, and waits until all have ended.
     async fn deal(&self, running: &Arc<Running>, (own, gpus): (u64, u64), cx: &Context) -> Result<(), String> {
         let (count, mut turn) = (self.commands.len(), 0);
         let (groups, grid) = (running.kernel().groups(), running.grid());

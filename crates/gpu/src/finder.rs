@@ -1,4 +1,4 @@
-//! Finds what an access has to do with a line among up to hundreds of its lines.
+//! Finds a line's place in an access, which may have hundreds of lines.
 
 use crate::gather::Part;
 use mem::{LINE, LineAddr};

@@ -18,10 +18,10 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     pub line: LineAddr,
-    /// The bytes of a store. For a load, only the mask is valid until the reply has come.
+    /// The bytes of a store. For a load, only the mask is valid until the reply has arrived.
     pub mask: Mask,
     pub bytes: [u8; LINE],
-    /// The operation of an atomic access. The bytes are its operands until the reply has come, then the old values.
+    /// The operation of an atomic access. The bytes are its operands until the reply has arrived, then the old values.
     pub atomic: Option<Atomic>,
 }
 
@@ -256,7 +256,7 @@ impl Gathering<'_> {
     }
 }
 
-/// The lines of an access that have come, as their bytes are distributed.
+/// The lines of an access that have arrived, as their bytes are distributed.
 struct Filling<'p> {
     parts: &'p [Part],
     latest: Latest,

@@ -1,8 +1,8 @@
 //! The timing of GPUs: compute units and the dispatcher that feeds them.
 //!
 //! The semantics of instructions are in `gcn3` and nowhere else. A compute unit steps wavefronts, splits their accesses
-//! into requests for lines ([`gather`]), and completes an instruction when its replies have come, with the bytes that
-//! the modelled memory system returned.
+//! into requests for lines ([`gather`]), and completes an instruction when its replies have arrived, with the bytes
+//! that the modelled memory system returned.
 #![forbid(unsafe_code)]
 
 pub mod category;

@@ -1,6 +1,6 @@
 //! The regions of memory that a kernel may access.
 //!
-//! This check stands in for virtual memory on machines without it: an access outside is an error of the kernel, found
+//! On machines without virtual memory, this check replaces it: an access outside is an error of the kernel, found
 //! before it reaches a cache. For a kernel that runs in the memory of a process, the map also translates addresses.
 
 use gcn3::error::{Access, Fault};

@@ -1,7 +1,7 @@
 //! The resources of a compute unit, as the dispatcher tracks them.
 //!
-//! A workgroup starts where there are wavefront slots, registers and local memory for it. The dispatcher decides from
-//! its own records: compute units lie behind a wire and only report that a workgroup has ended.
+//! A workgroup starts on a compute unit that has enough free wavefront slots, registers and local memory. The
+//! dispatcher decides from its own records: compute units lie behind a wire and only report that a workgroup has ended.
 
 use crate::{compute_unit::ComputeUnitSpec, kernel::Kernel};
 

@@ -6,7 +6,7 @@ use crate::{PATIENCE, Packet};
 use engine::{Context, Inlet, Lane, Outlet, Reason};
 use protocol::Node;
 
-/// Forwards messages, for ever.
+/// Forwards messages, forever.
 pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, cx: Context) {
     let bell = cx.scope().eventcount("arrivals");
     let room = cx.scope().eventcount_for("room", Reason::Resource);

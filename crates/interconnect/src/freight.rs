@@ -41,7 +41,7 @@ pub enum Cause {
     Atomic,
     /// Coherence traffic, such as probes and invalidations.
     Coherence,
-    /// A DMA engine copies.
+    /// Copies of a DMA engine.
     Copy,
 }
 

@@ -36,7 +36,7 @@ fn order(gap: u64, taken: usize, pause: u64) -> Vec<u32> {
 }
 
 #[test]
-fn items_come_in_the_order_in_which_they_were_sent_however_room_comes_back() {
+fn items_arrive_in_the_order_in_which_they_were_sent_however_credits_return() {
     for gap in 1..=4 {
         for taken in 1..=2 {
             for pause in 1..=8 {

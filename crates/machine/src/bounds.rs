@@ -13,7 +13,7 @@ use interconnect::{NetworkSpec, Topology};
 use mem::{Bytes, LINE};
 use protocol::{Sharers, roles::BesideCpu};
 
-/// Maximum number of caches that a directory can tell apart.
+/// Maximum number of caches that a directory can track.
 const DIRECTORY: usize = Sharers::MOST;
 
 /// Lines of a block that a directory can mark one by one, as a power of two.
@@ -258,7 +258,7 @@ fn neighbours(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// Checks the number of elements, and the number of caches that each directory has to tell apart.
+/// Checks the number of elements, and the number of caches that each directory has to track.
 fn directories(machine: &Machine, file: &File) -> Result<(), MachineError> {
     if Numbers::new(machine).count() > MOST {
         let reason = format!(

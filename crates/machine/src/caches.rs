@@ -75,7 +75,7 @@ pub enum VirtualCaches {
     All,
 }
 
-/// Which of a GPU's caches have virtual tags: above a virtual L2, all.
+/// Which of a GPU's caches have virtual tags. If the L2 has them, all caches above it do.
 pub(crate) fn tags(file: &File) -> Result<VirtualCaches, MachineError> {
     let said = |path: &str| match file.says(path, "tags") {
         true => file.key::<OneOf<Tags>>(path, "tags").map(|tags| Some(tags.0)),

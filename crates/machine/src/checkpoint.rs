@@ -1,10 +1,11 @@
 //! Checkpoints: the state of a program between two kernels, in a file.
 //!
-//! Where a run drains, it ends a part: everything enqueued before has ended, the caches have written back, and the machine is
-//! thrown away. The next part begins with a new machine, whose caches, TLBs and row buffers are empty and whose clocks
-//! begin at zero, and with the process that the checkpoint describes. That is so in the run that wrote the checkpoint as in
-//! one that restores it: both read the same bytes, so what they count after it is equal to the byte. The results of
-//! earlier parts are in the checkpoint, too.
+//! A run with checkpoints consists of parts. A part ends when the machine has drained: all commands enqueued before
+//! have completed, and the caches have written back. The machine is then discarded. The next part begins with a new
+//! machine, whose caches, TLBs and row buffers are empty and whose clocks begin at zero, and with the process that the
+//! checkpoint describes. The run that wrote the checkpoint does this as well as a run that restores it, so the
+//! statistics of both after the checkpoint are equal byte for byte. A checkpoint also has the results of the parts
+//! before it.
 //!
 //! A file is a line of text (format, version, build, length and SHA-256 of what follows) and the encoded state. It is
 //! read only by the build that wrote it.
@@ -30,7 +31,7 @@ pub struct Checkpoint {
     pub resolved: String,
     /// Identifies the program, its arguments and the options that it depends on.
     pub program: Vec<u8>,
-    /// What the reports say of the parts so far.
+    /// What the reports say about the parts so far.
     pub parts: Parts,
     /// The results of the parts so far.
     pub(crate) run: Option<Run>,
@@ -45,8 +46,8 @@ pub struct Checkpoint {
 pub struct Parts {
     /// The kernels before which the run drained.
     pub drained: Vec<u64>,
-    /// The name of the machine that made the checkpoint, if it is another than the one that continues. Then nothing is
-    /// counted before the checkpoint.
+    /// The name of the machine that made the checkpoint, if a different machine continues. In that case the results
+    /// begin at the checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_on: Option<String>,
 }
@@ -63,20 +64,20 @@ impl fmt::Display for Parts {
     }
 }
 
-/// Where a run drains, and where it begins.
+/// The kernels before which a run drains, and the checkpoint from which it starts.
 #[derive(Clone, Default)]
 pub struct Checkpoints {
     /// Kernels before which the run drains, in ascending order, and the files to write there.
     pub before: Vec<(u64, PathBuf)>,
     pub restored: Option<Arc<Checkpoint>>,
-    /// Whether the checkpoint may be of another machine.
+    /// Whether a checkpoint that a different machine made is accepted.
     pub cold: bool,
     /// Identifies the program, as in [`Checkpoint::program`], and the build of the simulator.
     pub program: Vec<u8>,
     pub build: String,
 }
 
-/// Why there is no checkpoint, or why it can't be used.
+/// Why a checkpoint could not be made, or can't be used.
 #[derive(Debug, Error)]
 pub enum CheckpointError {
     #[error("the checkpoint '{path}' can't be {what}: {error}", path = .path.display())]
@@ -84,12 +85,12 @@ pub enum CheckpointError {
     #[error("'{}' is not a checkpoint of cohesim", .0.display())]
     NotOne(PathBuf),
     #[error(
-        "the checkpoint '{}' is of format {found}, and this cohesim reads format {FORMAT}: write it again with this one",
+        "the checkpoint '{}' has format {found}, but this build of cohesim reads format {FORMAT}: write it again with this build",
         .path.display()
     )]
     Format { path: PathBuf, found: String },
     #[error(
-        "the checkpoint '{}' was written by another build of cohesim (version {version}, build {build}); a build reads its own checkpoints only: \
+        "the checkpoint '{}' was written by another build of cohesim (version {version}, build {build}); a build reads only its own checkpoints: \
          write it again with this one",
         .path.display()
     )]
@@ -105,7 +106,9 @@ pub enum CheckpointError {
          continue with cold caches"
     )]
     Keys { name: String, made: String, own: String },
-    #[error("the checkpoint is of another program, or of other arguments or options: give those that wrote it")]
+    #[error(
+        "the checkpoint was written by a different program, or with different arguments or options: give the original ones"
+    )]
     Program,
     #[error("the checkpoint was made before kernel {made}, so none can be written before kernel {wanted}")]
     Past { made: u64, wanted: u64 },
@@ -115,11 +118,11 @@ pub enum CheckpointError {
 
 const FORMAT: &str = "1";
 const MAGIC: &str = "cohesim checkpoint";
-/// The first line is not longer than this.
+/// Maximum length of a file's first line.
 const LONGEST_LINE: usize = 400;
 
 impl Checkpoints {
-    /// Checks that this machine can do so, before anything runs.
+    /// Checks before the run that this machine can write and restore checkpoints.
     pub(crate) fn check(&self, machine: &Machine) -> Result<(), CheckpointError> {
         if self.before.is_empty() && self.restored.is_none() {
             return Ok(());
@@ -172,7 +175,7 @@ impl Checkpoint {
         self.machine == machine.name && self.resolved == machine.resolved
     }
 
-    /// Writes the file as a whole, or not at all.
+    /// Writes the file completely, or not at all.
     pub fn write(&self, path: &Path, build: &str) -> Result<(), CheckpointError> {
         let mut body = Vec::new();
         self.save(&mut body);
@@ -297,7 +300,7 @@ mod tests {
         }
     }
 
-    /// A file of one test, which goes away with it.
+    /// A file of one test, deleted when the test ends.
     struct File(PathBuf);
 
     impl File {
@@ -323,13 +326,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_changed_or_of_others_is_told() {
+    fn a_file_that_is_cut_off_changed_or_foreign_is_reported() {
         let file = File::new("damaged");
         checkpoint().write(&file.0, "abc").unwrap();
         let whole = fs::read(&file.0).unwrap();
         let told = |bytes: &[u8]| {
             fs::write(&file.0, bytes).unwrap();
-            Checkpoint::read(&file.0, "abc").err().expect("it is no checkpoint").to_string()
+            Checkpoint::read(&file.0, "abc").err().expect("it is not a checkpoint").to_string()
         };
         for end in (0..whole.len()).step_by(37) {
             told(&whole[..end]);
@@ -344,7 +347,7 @@ mod tests {
         *changed.last_mut().unwrap() ^= 1;
         assert!(told(&changed).contains("SHA-256"));
         assert!(told(b"\x7fELF").contains("is not a checkpoint"));
-        assert!(told(b"cohesim checkpoint 2 0.9\n").contains("is of format 2"));
+        assert!(told(b"cohesim checkpoint 2 0.9\n").contains("has format 2"));
         assert!(told(b"cohesim checkpoint 1\n").contains("is damaged"));
         checkpoint().write(&file.0, "xyz").unwrap();
         let error = Checkpoint::read(&file.0, "abc").err().unwrap().to_string();

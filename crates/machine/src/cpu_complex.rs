@@ -60,7 +60,7 @@ pub struct CpuComplex {
     pub flush: Flush,
     /// Bytes that a copying core moves at a time.
     pub copy_width: u64,
-    /// Whether a call that launches a kernel returns when the kernel has ended.
+    /// Whether a call that launches a kernel returns only when the kernel has ended.
     pub blocking_launches: bool,
 }
 

@@ -1,4 +1,5 @@
-//! A GPU as a machine file says in `[gpu]`: its compute units with their caches, the L2, and the network between them.
+//! A GPU as described by section `[gpu]` of a machine file: its compute units with their caches, the L2, and the
+//! network between them.
 
 use crate::{
     caches::{Tags, VirtualCaches, cache, shape, tags},
@@ -141,7 +142,7 @@ struct L2File {
     tags: Option<OneOf<Tags>>,
 }
 
-/// What `[gpu]` and its sections say.
+/// Reads `[gpu]` and its subsections.
 pub fn device(file: &mut File) -> Result<Device, MachineError> {
     let gpu: GpuFile = file.section("gpu")?;
     let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;

@@ -7,6 +7,7 @@
 
 use crate::{
     file::{File, MachineError},
+    moved::{bytes_of, goes_onto_fabric},
     plan::{Element, Population, lower},
     spec::Machine,
     units::{Joules, Watts},
@@ -34,10 +35,13 @@ pub struct EnergySpec {
     l1: Joules,
     l2: Joules,
     l3: Joules,
-    /// A line read from memory or written there.
+    /// A line read from memory or written there; and from or to the memory of a GPU's own.
     memory: Joules,
+    gpu_memory: Joules,
     /// A message that a switch of a network forwards.
     hop: Joules,
+    /// A byte that goes onto the fabric.
+    wire: Joules,
     unit_leaks: Watts,
     core_leaks: Watts,
     l1_leaks: Watts,
@@ -52,10 +56,12 @@ pub(crate) fn energy(file: &mut File) -> Result<Option<EnergySpec>, MachineError
     if file.has("energy") { file.section("energy").map(Some) } else { Ok(None) }
 }
 
-/// What an element leaks, and the energies of its events by how their counters' names end.
+/// Leakage of an element, the energy of each kind of event, by the ending of its counter's name, and the energy of a byte
+/// that the element sends over the fabric.
 struct Costs {
     leaks: Watts,
     events: Vec<(&'static str, Joules)>,
+    wire: Joules,
 }
 
 impl EnergySpec {
@@ -81,13 +87,14 @@ impl EnergySpec {
             "gpu.l1v" | "gpu.l1s" | "gpu.l1i" | "cpu.l1d" | "cpu.l1i" => (self.l1_leaks, vec![(".accesses", self.l1)]),
             "gpu.l2" | "cpu.l2" => (self.l2_leaks, vec![(".accesses", self.l2)]),
             "cpu.l3" => (self.l3_leaks, vec![(".accesses", self.l3)]),
-            "memory" | "gpu.memory" => {
-                (self.memory_leaks, [".reads", ".writes"].map(|kind| (kind, self.memory)).to_vec())
+            section @ ("memory" | "gpu.memory") => {
+                let line = if section == "memory" { self.memory } else { self.gpu_memory };
+                (self.memory_leaks, [".reads", ".writes"].map(|kind| (kind, line)).to_vec())
             }
             "gpu.network" | "system.network" | "fabric" => (self.network_leaks, vec![(".forwarded", self.hop)]),
             _ => return None,
         };
-        Some(Costs { leaks, events })
+        Some(Costs { leaks, events, wire: self.wire })
     }
 }
 
@@ -104,7 +111,8 @@ impl Costs {
                     || rest.ends_with(suffix) && matches!(*suffix, ".hits" | ".misses" | ".merged" | ".forwarded")
             };
             let each = self.events.iter().find(is_own).map_or(0, |(_, each)| each.0);
-            each.saturating_mul(events(value))
+            let bytes = if goes_onto_fabric(name) { bytes_of(value, None) } else { 0 };
+            each.saturating_mul(events(value)).saturating_add(self.wire.0.saturating_mul(bytes))
         });
         let active = active.fold(0, u64::saturating_add);
         // A milliwatt is a femtojoule in 1000 fs.
@@ -151,6 +159,14 @@ mod tests {
         count("gpu0.array0.cu0.instructions.vector_memory", 2);
         count("memory0.reads", 3);
         count("memory00.reads", 1000);
+        let traffic = Value::Matrix {
+            rows: vec!["line".into(), "copy".into()],
+            columns: vec!["messages".into(), "bytes".into()],
+            counts: vec![1, 72, 2, 144],
+        };
+        for wire in ["gpu0.port.out", "gpu0.port.in", "fabric.to_gpu0"] {
+            statistics.0.insert(wire.to_owned(), traffic.clone());
+        }
         let region = engine::Region { name: "a".to_owned(), start: Time(0), end: Time::nanos(1), statistics };
         let mut run = Run { regions: vec![region], ..empty() };
         charge(&machine, &mut run);

@@ -1,5 +1,5 @@
-//! What the parameters of a CPU add up to: the figures beside which `cohesim bench machine` sets its measurements of
-//! a core. Only latencies, widths and serialisation count, for an idle machine; queues and conflicts do not.
+//! Latencies and rates that follow from a CPU's parameters. `cohesim bench machine` shows them beside its measurements
+//! of a core. Only latencies, widths and serialisation count, for an idle machine; queues and conflicts do not.
 
 use crate::{cpu_complex::CpuComplex, spec::Machine};
 use cpu::Class;

@@ -1,5 +1,5 @@
-//! Memories of GPUs that are levels above the host's, as a machine file says in `[gpu.memory]`: each holds blocks of it
-//! (UMH, `[umh]`, 5).
+//! GPU memories that are levels above the host's memory, and hold blocks of it (UMH, `[umh 5]`): section `[gpu.memory]`
+//! of a machine file.
 
 use crate::{
     caches::{WireFile, wire},
@@ -16,7 +16,7 @@ use os::opencl::gpu::Synchronisation;
 use protocol::{catalogue::Choice as Protocol, roles::Role};
 use serde::{Deserialize, Deserializer, de};
 
-/// What is known of each block is kept, whether it is used or not.
+/// Limit of the number of blocks: a record of each block is allocated, even of unused ones.
 const MOST_BLOCKS: u64 = 1 << 24;
 
 /// The memories of GPUs; each bank of an L2 has one behind it.
@@ -30,7 +30,7 @@ pub struct Levels {
     pub mask: u8,
     /// When the host sees what kernels have written.
     pub synchronise: Synchronisation,
-    /// From each to the host's memory and to those of other GPUs, where no fabric joins them.
+    /// Wires from each GPU memory to the host's and to those of other GPUs, if no fabric connects them.
     pub wire: Option<LinkSpec>,
 }
 
@@ -72,11 +72,11 @@ struct GpuMemoryFile {
     size: Size,
     ways: Positive<WIDE>,
     block: Block,
-    /// Needed where there are several GPUs.
+    /// Required with several GPUs.
     peer_transfer: Option<bool>,
-    /// A byte if it is not said.
+    /// Default: one byte.
     mask: Option<MaskBytes>,
-    /// Needed on a fabric.
+    /// Required on a fabric.
     synchronise: Option<OneOf<Synchronisation>>,
     kind: OneOf<memory::Kind>,
     #[serde(rename = "role")]
@@ -89,7 +89,7 @@ struct GpuMemoryFile {
     _interleave: Option<Interleaving>,
 }
 
-/// What memories of GPUs are.
+/// The role of the memories of GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GpuMemoryRole {
     /// Levels above the host's.
@@ -112,7 +112,7 @@ impl Choice for Synchronisation {
     }
 }
 
-/// What memories of GPUs are, where the file says so.
+/// The role of the memories of GPUs, if the file states it.
 pub fn role(file: &File) -> Result<Option<GpuMemoryRole>, MachineError> {
     match file.says("gpu.memory", "role") {
         true => file.key::<OneOf<GpuMemoryRole>>("gpu.memory", "role").map(|role| Some(role.0)),
@@ -142,7 +142,7 @@ struct OwnFile {
     _mask: Option<MaskBytes>,
 }
 
-/// Memory of GPUs that is no level of another: how much there is, of each GPU or of all together.
+/// Size of the memory of GPUs where it is not a level above another memory: of each GPU, or of all together.
 pub struct OwnMemory {
     pub timing: Timing,
     pub size: Bytes,
@@ -179,7 +179,8 @@ pub fn block(file: &File, protocol: Protocol) -> Result<Option<u64>, MachineErro
     }
 }
 
-/// Of each GPU; lines are dealt over `banks`. `None` if memories of GPUs are no levels in this protocol.
+/// Reads the memories of GPUs as levels; lines are interleaved over `banks`. `None` if the protocol does not support
+/// this.
 pub fn levels(
     file: &mut File,
     protocol: Protocol,
@@ -250,7 +251,7 @@ pub fn levels(
     Ok(Some(Levels { room, timing, peer_transfer, mask: mask.map_or(1, |mask| mask.0), synchronise, wire }))
 }
 
-/// What a memory behind a bank holds.
+/// The number of blocks in the memory behind a bank, and their sets.
 fn room(file: &File, (size, ways): (u64, usize), block: u64, banks: Banks) -> Result<RoomSpec, MachineError> {
     let wrong = |reason: String| Err(file.wrong("gpu.memory", Some("size"), reason));
     let blocks = size / banks.count as u64 / block;

@@ -1,4 +1,4 @@
-//! Measures a fabric's latency and bandwidth: testers read lines from near and far memories, and each result is set
+//! Measures a fabric's latency and bandwidth: testers read lines from near and far memories, and each result is shown
 //! beside the value that the machine file implies.
 
 use crate::{

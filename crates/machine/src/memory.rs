@@ -68,7 +68,7 @@ pub struct Layout {
     pub interleave: Option<Interleaving>,
 }
 
-/// Where `[memory]` is attached.
+/// The place at which `[memory]` is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     /// Behind the L2 banks of the GPUs.

@@ -1,5 +1,5 @@
-//! Measures the parts of a page migration to the GPU that accessed the page, each beside the value that the machine
-//! file implies.
+//! Measures the parts of a page migration to the GPU that accessed the page, and shows each beside the value that the
+//! machine file implies.
 
 use crate::{
     build::{self, Agents, Memories},
@@ -86,7 +86,7 @@ fn forget(mmu: &GpuMmu, clock: Hertz) -> f64 {
     stages * 2.0 * nanoseconds(mmu.iommu.wire.latency) + busy.map(|part| cycles(part, clock)).iter().sum::<f64>()
 }
 
-/// First-level caches are told to write back and invalidate; after that the shared caches, by way of one first-level
+/// First-level caches are ordered to write back and invalidate; after that the shared caches, by way of one first-level
 /// cache.
 fn give_up(machine: &Machine) -> f64 {
     let [unit, shared] = [machine.wires.dispatcher, machine.wires.l1_l2].map(|wire| nanoseconds(wire.latency));

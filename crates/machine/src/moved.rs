@@ -22,12 +22,9 @@ pub fn moved_by_cause(total: &Statistics) -> BTreeMap<String, u64> {
         {
             add(&cause.replace('_', " "), total.count(path));
         }
-        let leaves = path.rsplit_once('.').is_some_and(|(node, wire)| {
-            node.ends_with(".port") && (wire == "out" || wire.starts_with("to_")) || (node, wire) == ("fabric", "bus")
-        });
-        if leaves {
+        if goes_onto_fabric(path) {
             for (cause, told) in CAUSES {
-                add(told, bytes_of(total, path, Some(cause)));
+                add(told, bytes_of(&total.0[path], Some(cause)));
             }
         }
     }
@@ -36,17 +33,25 @@ pub fn moved_by_cause(total: &Statistics) -> BTreeMap<String, u64> {
 
 /// Bytes on each link of the fabric that has a bandwidth, by the link's name.
 pub fn moved_by_link(total: &Statistics) -> BTreeMap<String, u64> {
-    let is_wire = |path: &&String| {
+    let is_wire = |path: &str| {
         let node = path.rsplit_once('.').map_or("", |(node, _)| node);
         node == "fabric" || node.ends_with(".port")
     };
-    let wires = total.0.keys().filter(is_wire).map(|path| (path.clone(), bytes_of(total, path, None)));
+    let wires = total.0.iter().filter(|(path, _)| is_wire(path));
+    let wires = wires.map(|(path, value)| (path.clone(), bytes_of(value, None)));
     wires.filter(|(_, bytes)| *bytes > 0).collect()
 }
 
+/// Whether a link counts what enters the fabric: what it counts has been counted by no link before.
+pub(crate) fn goes_onto_fabric(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(node, wire)| {
+        node.ends_with(".port") && (wire == "out" || wire.starts_with("to_")) || (node, wire) == ("fabric", "bus")
+    })
+}
+
 /// Bytes that a link has counted, for one cause or for all causes.
-fn bytes_of(total: &Statistics, path: &str, cause: Option<&str>) -> u64 {
-    let Some(Value::Matrix { rows, columns, counts }) = total.0.get(path) else { return 0 };
+pub(crate) fn bytes_of(link: &Value, cause: Option<&str>) -> u64 {
+    let Value::Matrix { rows, columns, counts } = link else { return 0 };
     let Some(column) = columns.iter().position(|column| column == "bytes") else { return 0 };
     let meant = |row: &str| cause.is_none_or(|cause| cause == row);
     let cells = rows.iter().zip(counts.chunks(columns.len()));

@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// Reads a network that connects this many stations; `None` if each pair has its own wire. `used` are keys that other
+/// Reads a network for the given number of stations; `None` if each pair has its own wire. `used` are keys that other
 /// wires use as well, so they always have an effect.
 pub fn network(
     file: &mut File,

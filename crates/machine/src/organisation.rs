@@ -174,7 +174,7 @@ fn agent_channels(file: &File, channels: Banks, banks: Banks) -> Result<Banks, M
     Ok(channels)
 }
 
-/// Where `[memory]` is attached.
+/// The place at which `[memory]` is attached.
 fn behind(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<Behind, MachineError> {
     let on_fabric = around.fabric.is_some();
     let usual = match role {

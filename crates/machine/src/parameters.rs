@@ -1,4 +1,4 @@
-//! Every parameter of a machine: its value, where it was set, and the comment there, which names its source.
+//! Every parameter of a machine: its value, the file that sets it, and the comment there, which names its source.
 
 use crate::file::{File, Layer, join};
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub struct Parameter {
     pub key: String,
     /// The value as written, without quotes.
     pub value: String,
-    /// Where it was set: file and line, or the `--set` option.
+    /// The place that sets the value: file and line, or the `--set` option.
     pub place: String,
     /// The file's comment on it: its source, often its unit.
     pub comment: String,
@@ -75,7 +75,7 @@ impl File {
         remarks
     }
 
-    /// Where a key was set last, and the comment there.
+    /// The place that set a key last, and the comment there.
     fn said(&self, section: &str, key: &str) -> (String, String) {
         let place = self.place(section, Some(key));
         let line = |layer: &Layer| {

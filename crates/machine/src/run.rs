@@ -37,7 +37,7 @@ pub(crate) struct Start {
     pub finish: Arc<Mutex<Option<Finish>>>,
     /// The state from which the process continues, and whether only what follows is counted.
     restored: Option<(Arc<Checkpoint>, bool)>,
-    /// The kernel before which this part of the run drains, and what it hands over there.
+    /// The kernel before which this part of the run drains. `drained`: the state that it passes to the next part.
     drains: Option<u64>,
     pub drained: Arc<Mutex<Option<Drained>>>,
 }
@@ -143,13 +143,13 @@ pub fn run_in_parts(
             frames: drained.frames,
         };
         checkpoint.write(path, &checkpoints.build).map_err(refused)?;
-        // What follows is read from the file, as it is when the checkpoint is restored.
+        // The next part starts from the file, exactly as when the checkpoint is restored.
         restored = Some(Arc::new(Checkpoint::read(path, &checkpoints.build).map_err(refused)?));
         run = Some(whole);
     }
 }
 
-/// What belongs to one part of a run.
+/// The state of one part of a run.
 struct Part {
     restored: Option<(Arc<Checkpoint>, bool)>,
     drains: Option<u64>,

@@ -43,7 +43,7 @@ pub struct Options {
     pub forward: Option<FastForward>,
     /// Observes and stops the run from outside.
     pub monitor: Monitor,
-    /// Where a program drains, and where it begins ([`crate::run_in_parts`]).
+    /// The kernels before which the run drains, and the checkpoint from which it starts ([`crate::run_in_parts`]).
     pub checkpoints: Checkpoints,
     /// Thread counts for which the run reports an upper bound of the speed-up over one thread.
     pub scaling: Vec<usize>,
@@ -76,7 +76,7 @@ pub struct Broken(pub Box<Outcome>);
 /// A command to the front end.
 pub(crate) struct Command {
     launch: Launch,
-    /// What the host has written since the last command, for the golden image.
+    /// The lines that the host has written since the last command, for the golden image.
     written: Vec<(LineAddr, Block<LINE>)>,
     /// Whether caches must invalidate lines because the host has changed them.
     forget: bool,
@@ -107,9 +107,9 @@ pub struct Session {
     touched: Touched,
 }
 
-/// Watchdog limit: the run is stuck if its elements have been stepped this many times since an instruction was issued,
-/// a request answered or a line flushed. Each of these events causes a bounded amount of work, far below this limit
-/// even in the largest machines. Waiting takes no steps, however long it lasts.
+/// Watchdog limit: Number of steps of the model's elements, without an instruction issued, a request answered or a line
+/// flushed, after which the run counts as stuck. Each of these events causes a bounded amount of work, far below this
+/// limit even in the largest machines. Waiting takes no steps, however long it lasts.
 const STUCK: u64 = 10_000_000;
 
 /// The engine's options for running a machine.

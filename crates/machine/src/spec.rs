@@ -274,7 +274,8 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
             protocol.parameters.grain = levels.mask;
-            // A host that takes back the blocks it needs also collects what GPUs have released.
+            // With dynamic synchronisation the host takes the blocks that it needs from the GPUs, with all released
+            // bytes.
             protocol.parameters.releases_home = fabric.is_none() || levels.synchronise != Synchronisation::Dynamic;
         }
         let driver = DriverSpec::load(file)?;
@@ -396,7 +397,8 @@ fn host(file: &mut File, cores: bool, fabric: bool) -> Result<Costs, MachineErro
     Ok(Costs { call: call.0, bandwidth: rate(copy_bandwidth), copy_engine: rate(copy_engine), ..Costs::default() })
 }
 
-/// With a CPU, the hub's wire takes the place of the one to memory.
+/// Reads `[wires]`. On a machine with a CPU, the L2's requests go to the hub, so the hub's wire replaces the wire to
+/// memory.
 fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, MachineError> {
     file.section::<Nothing>("wires")?;
     let path = "wires.l2_memory";
@@ -476,7 +478,8 @@ mod tests {
     #[test]
     fn gpus_are_cut_as_finely_as_their_threads_need() {
         assert_eq!([1, 2, 4, 64].map(|threads| cut("r9nano", threads)), [(2, 2), (4, 4), (8, 8), (16, 16)]);
-        // One part stays one, and the cuts of machines with a CPU or a fabric stay as they are.
+        // With one partition for arrays there is still one, and the cuts of machines with a CPU or a fabric do not
+        // change.
         assert_eq!(["skeleton", "apu-c-l3", "multi-pcie"].map(|name| cut(name, 8)), [(0, 1), (1, 1), (2, 2)]);
     }
 }

@@ -43,22 +43,22 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
-/// What testers are to do.
+/// The accesses that testers perform.
 #[derive(Clone, Copy, Debug)]
 pub struct Stress {
-    /// Accesses of all testers together, about.
+    /// Approximate number of accesses of all testers together.
     pub operations: u64,
     pub seed: u64,
     /// How many lines are accessed.
     pub lines: u64,
     /// Accesses of one tester between two synchronisations.
     pub round: u64,
-    /// Accesses of one tester that may be under way.
+    /// Accesses of one tester that may be in flight.
     pub outstanding: usize,
 }
 
 impl Stress {
-    /// None at all.
+    /// No accesses.
     pub(crate) const NOTHING: Self = Self { operations: 0, seed: 0, lines: 1, round: 1, outstanding: 1 };
 }
 
@@ -67,7 +67,8 @@ pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
     stress_on(machine, &Memories::new(machine), stress, options)
 }
 
-/// An order that the driver of [`stress_pages`] leaves out whenever it takes pages away, in a test of the test.
+/// An order that the driver of [`stress_pages`] omits whenever it recalls pages, to test that the checks detect the
+/// omission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgotten {
     /// Caches do not write back.
@@ -145,7 +146,7 @@ pub(crate) struct Lines {
 /// Testers that read at the same time: each by its group and its number there, with what it reads.
 pub(crate) type Stream = Vec<((usize, usize), Lines)>;
 
-/// What a tester has read last: the first byte of it.
+/// The first byte that a tester's last read returned.
 type Read = u8;
 
 /// The ends of a wire between the conductor and a tester.
@@ -204,7 +205,7 @@ impl Conductor {
             }
             self.observed(if self.boundary.keeps { Seen::Released } else { Seen::Synchronised });
             if self.boundary.stale_copies {
-                // By logical time each compute unit has to hear that memory has changed.
+                // In protocols with logical time, every compute unit must learn that memory has changed.
                 let first = if self.boundary.others_wrote == gpu::Forget::Everything { usize::MAX } else { 1 };
                 self.order(Access::Invalidate, mem::Scope::System, first).await;
             }
@@ -212,7 +213,7 @@ impl Conductor {
             cx.progress();
         }
         if self.boundary.keeps {
-            // In the end memory has to have everything.
+            // At the end, all writes must be in memory.
             self.order(Access::Invalidate, mem::Scope::System, 1).await;
             self.observed(Seen::Synchronised);
         }
@@ -287,7 +288,7 @@ pub enum Port {
     Engine,
 }
 
-/// Stands where a compute unit or a core stands.
+/// Takes the place of a compute unit or a core.
 pub(crate) struct Tester {
     stress: Stress,
     port: Port,
@@ -300,7 +301,7 @@ pub(crate) struct Tester {
     next: u64,
     /// Accesses that have not been answered.
     under_way: usize,
-    /// Its logical time, in protocols that order accesses by it.
+    /// The tester's logical time, in protocols that order accesses by it.
     time: mem::Stamp,
     read: Read,
     loads: Counter,
@@ -420,7 +421,7 @@ impl Tester {
                 self.stores.increment();
                 self.ask(Access::Store, mem::Scope::Group, line, value.only(bytes)).await;
             }
-            // A store of nothing: the line is wanted to be written soon.
+            // A store of no bytes fetches the line for writing.
             _ if self.port == Port::Data => self.ask(Access::Store, mem::Scope::Group, line, Block::EMPTY).await,
             _ => {
                 let wide = self.one_in(2);

@@ -59,7 +59,7 @@ pub struct GpuTlb {
 pub struct Iommu {
     /// The link to each compute unit, or to the second-level TLB of each GPU.
     pub wire: LinkSpec,
-    /// Its own TLB, if it has one.
+    /// The IOMMU's own TLB, if it has one.
     pub tlb: Option<SharedTlbSpec>,
     pub walkers: WalkersSpec,
     pub pages: Pages,
@@ -190,7 +190,7 @@ struct IommuFile {
     shootdown: Number,
 }
 
-/// Reads the translation of cores; `None` if the file says that it takes no time.
+/// Reads the translation of cores; `None` if, by the file, translation takes no time.
 pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     let path = "cpu.mmu";
     if file.has(path) {
@@ -320,7 +320,7 @@ pub fn fbt(
         return Err(file.wrong("gpu.l2", Some("tags"), reason));
     }
     if cpu {
-        let why = "beside a CPU a page has one name at a time, and first-level caches are told no others";
+        let why = "beside a CPU a page has one name at a time, so first-level caches learn no others";
         file.idle("gpu.fbt.remaps", &Because::new("cpu", why));
     }
     let of: FbtFile = file.section(path)?;

@@ -6,7 +6,7 @@
 use dram::Timing;
 use mem::{Bytes, Interleave, Share, Stride};
 
-/// Where the channels of a memory stand.
+/// The place of a memory's channels in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// One channel behind each L2 bank number, shared by all GPUs.
@@ -17,9 +17,9 @@ pub enum Place {
     Agent,
     /// At the host's end of a fabric.
     Host,
-    /// In stacks, each with an end of the fabric.
+    /// In memory stacks, each with a fabric port of its own.
     Stacks,
-    /// One behind each bank of this GPU's L2.
+    /// One channel behind each bank of this GPU's L2.
     Gpu(usize),
 }
 

@@ -2,7 +2,7 @@
 
 use machine::{File, Machine, Options, Stress, shipped, stress};
 
-/// The unit of a value that is a number; `None` if it is no number.
+/// The unit of a value that is a number; `None` if it is not a number.
 fn unit(value: &str) -> Option<&str> {
     let end = value.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(value.len());
     let unit = value[end..].trim();

@@ -13,7 +13,7 @@ use os::{End, StartError};
 use std::{path::PathBuf, sync::Arc};
 use support::{WORKLOADS, run_in_parts};
 
-/// A folder for one test, which goes away with it.
+/// A folder for one test, deleted when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -39,7 +39,7 @@ fn machine(name: &str, changes: &[&str]) -> Machine {
     Machine::load(name, &changes).expect("the machine is sound")
 }
 
-/// The same program whatever it is called in a test.
+/// Checkpoints before these kernels, in files of this folder.
 fn writes(folder: &Folder, kernels: &[u64]) -> Checkpoints {
     let before = kernels.iter().map(|kernel| (*kernel, folder.file(*kernel))).collect();
     Checkpoints { before, build: "test".into(), ..Checkpoints::default() }
@@ -76,13 +76,15 @@ fn restored_is_whole(machine: &Machine, words: &[&str], kernels: &[u64]) {
     assert_eq!((&out, &parts.drained[..]), (&said, kernels), "{what}: the result does not depend on where it drained");
     assert!(whole.end > plain.end, "{what}: caches were cold after each of {kernels:?}");
     for kernel in kernels {
-        // Those after it are drained before again, into other files.
+        // The restored run writes the later checkpoints again, to other files.
         let again = Folder::new(&format!("again-{}-{}", machine.name, words[0]));
         let rest: Vec<u64> = kernels.iter().copied().filter(|other| other > kernel).collect();
         let checkpoints = Checkpoints { before: writes(&again, &rest).before, ..restores(&folder, *kernel) };
         for threads in [1, 2] {
             let (ended, run, drained, rest) = good(machine, words, checkpoints.clone(), threads);
-            assert!(run == whole, "{what}, from kernel {kernel}, {threads} threads: other statistics");
+            // How often contexts ran (`Run::events`) depends on the cut into partitions, and so on the number of threads.
+            let same = (&run.outcome, run.end, &run.regions) == (&whole.outcome, whole.end, &whole.regions);
+            assert!(same, "{what}, from kernel {kernel}, {threads} threads: other statistics");
             assert_eq!((&ended, &drained), (&finish, &parts), "{what}, from kernel {kernel}");
             assert!(out.ends_with(&rest), "{what}: printed before the checkpoint is not printed again");
         }

@@ -24,15 +24,20 @@ fn ids(plan: &Plan) -> impl Iterator<Item = Id> {
 
 #[test]
 fn an_edge_between_two_partitions_is_a_link_that_takes_time() {
+    let mut links = 0;
     for (name, plan) in plans() {
         for edge in &plan.edges {
             let parts = [edge.upper, edge.lower].map(|end| plan.element(end).part);
             match &edge.wire {
-                Wire::Link(spec) => assert!(spec.latency.0 > 0, "{name}: {}", edge.name),
+                Wire::Link(spec) => {
+                    links += 1;
+                    assert!(spec.latency.0 > 0, "{name}: {}", edge.name);
+                }
                 _ => assert_eq!(parts[0], parts[1], "{name}: {}", edge.name),
             }
         }
     }
+    assert!(links > 100, "{links} links");
 }
 
 #[test]
@@ -50,21 +55,25 @@ fn elements_that_are_addressed_have_numbers_of_their_own() {
 
 #[test]
 fn every_cache_can_reach_the_homes_of_its_lines() {
+    let mut homes = 0;
     for (name, plan) in plans() {
         let routes = Routes::new(&plan);
         for id in ids(&plan) {
             if let What::Cache(cache) = &plan.element(id).what {
                 let reached: BTreeSet<_> = routes.all(id).collect();
                 for home in cache.spec.bank.below.owners() {
+                    homes += 1;
                     assert!(reached.contains(home), "{name}: {} can't reach {home:?}", plan.element(id).path);
                 }
             }
         }
     }
+    assert!(homes > 1000, "{homes} homes");
 }
 
 #[test]
 fn requests_go_to_first_level_caches_from_elements_with_numbers_or_past_all_caches() {
+    let mut edges = 0;
     for (name, plan) in plans() {
         for edge in plan.edges.iter().filter(|edge| edge.freight == Freight::Requests) {
             let right = match &plan.element(edge.lower).what {
@@ -73,8 +82,10 @@ fn requests_go_to_first_level_caches_from_elements_with_numbers_or_past_all_cach
                 _ => false,
             };
             assert!(right, "{name}: {}", edge.name);
+            edges += 1;
         }
     }
+    assert!(edges > 1000, "{edges} edges");
 }
 
 #[test]

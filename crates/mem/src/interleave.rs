@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_is_one_owner_s_and_comes_back_from_its_share() {
+    fn every_address_has_one_owner_and_can_be_recovered_from_its_share() {
         for (gpus, banks) in [(1, 1), (1, 3), (2, 4), (3, 5)] {
             let of_gpu = |gpu| Interleave::deal(Stride::of(64), (0..banks).map(move |bank| (gpu, bank)));
             let all = Interleave::Deal { stride: Stride::of(256), over: (0..gpus).map(of_gpu).collect() };

@@ -23,7 +23,7 @@ impl FromStr for Replacement {
             "lru" => Ok(Self::Lru),
             "plru" => Ok(Self::Plru),
             "random" => Ok(Self::Random),
-            other => Err(format!("'{other}' is no policy: lru, plru (a tree) and random are")),
+            other => Err(format!("'{other}' is not a replacement policy: use lru, plru (a tree) or random")),
         }
     }
 }

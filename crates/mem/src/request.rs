@@ -63,8 +63,8 @@ pub struct Request {
     pub data: Block<LINE>,
     /// The requester's logical time, in protocols that order accesses by the times of compute units.
     pub stamp: Stamp,
-    /// Number of lanes that make this request together. It takes this many look-ups, and this many entries where it
-    /// waits.
+    /// Number of lanes that make this request together. The request takes this number of look-ups, and this number of
+    /// queue entries while it waits.
     pub lanes: u8,
     /// Whether the requester's TLB missed, for statistics of where such accesses find their line.
     pub tlb_missed: bool,

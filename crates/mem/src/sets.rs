@@ -15,7 +15,7 @@ pub struct Ways {
 impl Ways {
     /// `sets` is a power of two; each has `ways` ways.
     pub fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
-        debug_assert!(sets.is_power_of_two(), "{sets} sets are no power of two");
+        debug_assert!(sets.is_power_of_two(), "{sets} sets are not a power of two");
         Self { sets, ways, history: History::new(replacement, sets, ways) }
     }
 

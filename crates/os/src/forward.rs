@@ -1,9 +1,9 @@
-//! Fast-forwarding: a program runs functionally (without time) up to a point, and in the timed machine from there on.
+//! Fast-forwarding: a program runs functionally (without a timing model) up to a point, and on the timed machine from there on.
 //!
 //! Everything before the point, such as reading inputs and earlier kernels, runs as fast as it can be executed: host
 //! code on the functional CPU, kernels on the functional GPU. Then the run *switches*: the timed machine takes over
 //! memory, threads, files and the driver's objects as they are. Its caches are cold, unless the switch happens a
-//! *warm-up* before the point. The warm-up runs in time to fill the caches, and is not measured.
+//! *warm-up* before the point. The warm-up is timed, to fill the caches, and is not measured.
 //!
 //! A run switches once it has reached its switch point and no functional kernel is in flight. Kernels that would start
 //! in the meantime wait for the switch.
@@ -21,7 +21,7 @@ pub enum Point {
     Instructions(u64),
 }
 
-/// What runs in time before the point, to warm the caches.
+/// The timed part before the point, which warms the caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WarmUp {
     /// Nothing: caches are empty at the point.
@@ -44,7 +44,7 @@ impl FromStr for Point {
                 number => Ok(Self::Kernel(number)),
             },
             Some(("instructions", number)) => match count(number)? {
-                0 => Err("a run in time from its first instruction needs no --fast-forward".into()),
+                0 => Err("a run that is timed from its first instruction needs no --fast-forward".into()),
                 number => Ok(Self::Instructions(number)),
             },
             _ => Err("write kernel:N, roi or instructions:N".into()),

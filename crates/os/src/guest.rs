@@ -80,7 +80,7 @@ pub trait GuestMemory {
         self.physical(address, true)
     }
 
-    /// Whether an access failed only because its bytes are still on their way from a device, or because a driver guards
+    /// Whether an access failed only because its bytes are still in flight from a device, or because a driver guards
     /// them. The operation must then be repeated.
     fn is_waiting(&self) -> bool {
         false
@@ -177,7 +177,7 @@ pub enum Answer {
         /// Whether this call nevertheless advanced commands, so that other waiting threads must check again.
         moved: bool,
     },
-    /// Nothing has been done, because bytes that the call reads are still on their way from a device
+    /// Nothing has been done, because bytes that the call reads are still in flight from a device
     /// ([`GuestMemory::is_waiting`]). The call is repeated when they have arrived.
     Away,
 }

@@ -194,7 +194,7 @@ macro_rules! lists {
     };
 }
 
-/// What can be in an ordered set.
+/// Types that can be in an ordered set.
 pub trait Ordered: State + Ord {}
 impl<T: State + Ord> Ordered for T {}
 

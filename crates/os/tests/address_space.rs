@@ -111,7 +111,7 @@ fn an_access_may_cross_a_page_and_is_done_whole_or_not_at_all() {
 }
 
 #[test]
-fn protection_comes_and_goes_and_the_bytes_stay() {
+fn protection_changes_and_the_bytes_stay() {
     let mut space = space();
     let start = zeros(&mut space, 3);
     space.store(start + PAGE, Size::B8, 42).unwrap();
@@ -138,7 +138,7 @@ fn a_reservation_of_a_terabyte_costs_nothing_and_goes_at_once() {
 }
 
 #[test]
-fn huge_pages_are_used_where_asked_for_and_split_when_part_of_one_changes() {
+fn huge_pages_are_used_where_requested_and_split_when_part_of_one_changes() {
     let mut space = space();
     let start = space.map(MapRequest { huge: true, ..request(2 * HUGE_PAGE) }).unwrap();
     space.store(start + 0x12_3456, Size::B8, 99).unwrap();
@@ -302,7 +302,7 @@ fn addresses_outside_a_programs_half_are_refused() {
 }
 
 #[test]
-fn the_heap_ends_where_it_is_told_to() {
+fn the_heap_ends_at_the_requested_address() {
     let mut space = space();
     let start = 0x60_0000;
     assert_eq!(space.set_break(start, start, start + 100), start + 100);

@@ -90,7 +90,10 @@ fn apply(space: &mut AddressSpace, model: &mut [Page], op: Op) {
         Op::Move { from, count, to } => {
             let count = within(from, count).min(within(to, count));
             let size = count as u64 * PAGE;
-            if space.remap(address(from), size, size, Move::To(address(to))).is_ok() {
+            let moved = space.remap(address(from), size, size, Move::To(address(to))).is_ok();
+            let must_move = count == 1 && from != to && model[from].is_some();
+            assert!(moved || !must_move, "page {from} can move to {to}");
+            if moved {
                 for page in 0..count {
                     assert!(model[from + page].is_some(), "what is moved is mapped");
                     model[to + page] = model[from + page].take();

@@ -187,7 +187,7 @@ fn what_the_kernel_writes_are_stores_of_its_caller_in_order() {
 }
 
 #[test]
-fn a_line_that_devices_may_write_is_looked_for_first() {
+fn a_line_that_devices_may_write_is_located_first() {
     let mut space = space();
     let page = walk(space.frames(), space.root(), VirtAddr(BASE)).unwrap().entry.address();
     let sight = Rc::new(Cell::new(Sight::Away));

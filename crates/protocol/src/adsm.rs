@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_waits_for_a_block_that_a_page_fault_brings_back() {
+    fn a_call_waits_for_a_block_that_a_page_fault_fetches() {
         for (host, state) in [(&LAZY, lazy::State::ReadFault as u8), (&ROLLING, rolling::State::ReadFault as u8)] {
             let mut line = Line::<2> { asked: Some(Node(9)), ..Line::new(state) };
             let before = line;

@@ -27,7 +27,7 @@ pub(crate) use systems::{order, told};
 /// A protocol.
 pub struct Protocol {
     pub name: &'static str,
-    /// Default number of caches with which it is checked: as many as can be searched in a minute or two.
+    /// Default number of caches with which it is checked: as many as a search of one or two minutes allows.
     pub caches: u8,
     pub about: &'static str,
     /// Its tables, from the core downwards.
@@ -37,7 +37,7 @@ pub struct Protocol {
     /// Larger systems, which are not searched but explored by random walks. Some have a fixed number of caches and
     /// lines.
     pub larger: &'static [Setup],
-    /// What it costs in bits beside tags and data, where a paper says so.
+    /// The protocol's storage cost in bits besides tags and data, if a paper states it.
     pub storage: Option<fn() -> Vec<Storage>>,
     /// Its controllers in a machine, and the tables of their orders.
     pub seats: Seats,
@@ -47,7 +47,7 @@ pub struct Protocol {
     pub boundary: Boundary,
     /// Columns of its tables, by table and event, that only other protocols use: these have them checked.
     pub of_others: &'static [(&'static str, &'static str)],
-    /// Other choices among its controllers that a machine can name. The same systems check them.
+    /// Variants of its controllers that a machine can select. They are checked on the same systems.
     pub variants: &'static [Variant],
 }
 
@@ -72,7 +72,7 @@ impl Choice {
         Self::all().find(|choice| choice.name == name)
     }
 
-    /// Everything that a machine can have.
+    /// All protocols and variants that a machine can select.
     pub fn all() -> impl Iterator<Item = Self> {
         let choices = ALL.iter().flat_map(|protocol| {
             let choice = |name, seats| Self { name, protocol, parameters: Parameters::default(), seats };
@@ -108,7 +108,7 @@ pub struct Storage {
 
 /// A kind of system that a protocol is checked on.
 pub struct Setup {
-    /// Its name among the protocol's systems.
+    /// The system's name among those of its protocol.
     pub name: &'static str,
     /// Number of times its stages are repeated before the last stage of work, so that every cell is reached.
     pub rounds: u8,
@@ -135,7 +135,7 @@ impl Protocol {
         self.of_others.iter().any(is_at)
     }
 
-    /// What came of changing its tables, without the columns that only other protocols use.
+    /// The result of mutating the protocol's tables, without the columns that only other protocols use.
     pub fn own(&self, trial: Trial) -> Trial {
         let all = trial.survivors.len();
         let survivors: Vec<Survivor> = trial
@@ -581,7 +581,7 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 }
 
 impl Protocol {
-    /// Its system of that name, large or small.
+    /// The protocol's system of that name, large or small.
     pub fn system(&self, name: &str) -> Option<&'static Setup> {
         self.systems.iter().chain(self.larger).find(|setup| setup.name == name)
     }
@@ -599,7 +599,7 @@ impl Protocol {
     }
 }
 
-/// Orders of caches that forget and write back as they are told.
+/// The table of orders for caches without a directory: they invalidate and write back lines on command.
 fn forgetting(role: Role, _: &Parameters) -> Option<&'static Table> {
     match role {
         Role::L1 => Some(&orders::orders_l1::TABLE),
@@ -608,7 +608,7 @@ fn forgetting(role: Role, _: &Parameters) -> Option<&'static Table> {
     }
 }
 
-/// First-level caches that are told nothing, over this second-level cache and plain memory.
+/// First-level caches that receive no probes, over this second-level cache and plain memory.
 fn over_memory(role: Role, parameters: &Parameters, l2: impl Controller<LINE> + 'static) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(ViL1 { in_order: parameters.in_order }),
@@ -623,9 +623,9 @@ mod tests {
     use super::*;
     use crate::check::check;
 
-    /// So the component that runs a controller can look such a cell up as often as it likes.
+    /// A component may therefore look such a cell up any number of times.
     #[test]
-    fn a_cell_that_has_a_line_brought_changes_nothing_else() {
+    fn a_cell_that_fetches_a_line_changes_nothing_else() {
         let mut found = 0;
         for table in ALL.iter().flat_map(|protocol| protocol.tables) {
             for (state, event, cell) in table.cells().filter(|(.., cell)| table.brings(cell)) {
@@ -640,7 +640,7 @@ mod tests {
     #[test]
     fn every_protocol_holds_with_two_caches_on_every_network() {
         for protocol in ALL {
-            // Of large protocols they take half a minute each: `cohesim check` searches them.
+            // The searches of large protocols take half a minute each and are left to `cohesim check`.
             let large = !["vi", "wb_nc", "wt_nc"].contains(&protocol.name);
             for setup in protocol.systems.iter().filter(|setup| !large || !setup.name.ends_with("atomics")) {
                 let system = (setup.build)(2, 1);

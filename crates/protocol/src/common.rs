@@ -21,7 +21,7 @@ pub fn answer<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Result<(), 
 
 /// Sends `Done` to the waiting node.
 pub fn done_asked<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
-    let to = work.line.asked.take().ok_or("has no node to tell")?;
+    let to = work.line.asked.take().ok_or("has no node to notify")?;
     work.send(to, Kind::Done, Block::EMPTY);
     Ok(())
 }
@@ -33,12 +33,12 @@ pub fn write_through<const N: usize>(work: &mut Work<'_, N>) {
     work.send(work.place.below, Kind::Write, work.msg.data);
 }
 
-/// Whether none of the bytes that the message writes is in flight, and no write is kept back behind others.
+/// Whether none of the bytes that the message writes is in flight, and no write is held back behind others.
 pub fn is_beside<const N: usize>(line: &Line<N>, msg: &Msg<N>) -> bool {
     !line.is_dirty() && line.in_flight.and(msg.data.mask()).is_empty()
 }
 
-/// Sends the bytes below that were kept back, and starts to wait for their acknowledgement.
+/// Sends the bytes that were held back to the level below, and starts to wait for their acknowledgement.
 pub fn send_held<const N: usize>(work: &mut Work<'_, N>) {
     let held = std::mem::replace(&mut work.line.dirty, Mask::NONE);
     work.line.in_flight = work.line.in_flight.or(held);
@@ -53,7 +53,7 @@ pub fn landed<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str
     Ok(())
 }
 
-/// Counts an acknowledgement where writes may have gone over each other: bytes are in flight until the last has
+/// Counts an acknowledgement where writes may have overtaken each other: bytes are in flight until the last has
 /// arrived.
 pub fn landed_in_order<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
     work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no acknowledgement")?;

@@ -90,9 +90,9 @@ pub enum Kind {
     PutS,
     /// Grants an exclusive, clean copy.
     PutClnX,
-    /// Grants the line for writing, once `acks` acknowledgements of invalidations have come.
+    /// Grants the line for writing, once `acks` acknowledgements of invalidations have arrived.
     PutX,
-    /// Grants the right to write, once `acks` acknowledgements of invalidations have come.
+    /// Grants the right to write, once `acks` acknowledgements of invalidations have arrived.
     UpgradeAck,
     /// Refuses a request: retry later.
     Nack,
@@ -176,7 +176,7 @@ impl<const N: usize> Msg<N> {
         self.kind.lane()
     }
 
-    /// The queue it waits in if it has to. Answers never wait.
+    /// The row in which the message waits if its line stalls it. Answers never wait.
     pub const fn row(&self) -> Row {
         match (self.lane(), self.kind) {
             (Lane::Request, _) => Row::Request,

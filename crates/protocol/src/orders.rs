@@ -1,18 +1,18 @@
 //! Orders: acquires and releases, which concern all lines of a cache at once.
 //!
-//! An order is a message about [`WHOLE`]. A cache has one record for it, with a table of its own. The table decides
-//! the sequence in which the order is carried out: on all lines here, by the level below, by peers. It does not
-//! handle single lines. A message about [`WHOLE`] that a controller sends to itself is delivered to each of its lines
-//! (a *sweep*), and a `Done` from itself comes back when every line has answered. The components that run controllers
-//! and the checker both work this way, so the table alone defines an order. An order may also be about the lines of
-//! one page ([`whole_page`]): components then put the page in the messages of the table, and sweep only its lines.
+//! An order is a message about [`WHOLE`]. A cache has one record for it, with a table of its own. The table decides the
+//! sequence in which the order is carried out: on all lines here, by the level below, by peers. It does not handle
+//! single lines. A message about [`WHOLE`] that a controller sends to itself is delivered to each of its lines (a
+//! *sweep*), and a `Done` from itself comes back when every line has answered. The components that run controllers and
+//! the checker both work this way, so the table alone defines an order. An order may also be about the lines of one
+//! page ([`whole_page`]): components then put the page in the messages of the table, and sweep only its lines.
 //!
-//! `Acquire` and `Release` have device scope or less; `...Wide` have system scope. In `Sweep` all lines are being
-//! swept; in `Forgetting` and `Flushing` too, and then the level below is told. In `Below` and `Peers` other nodes
-//! carry the order out. In `Ask` the level below is asked for the latest logical time, and then all lines are swept
-//! with it (`Raise`). Orders of device scope stop at the first-level caches, except those that ask for the latest
-//! time. When logical time restarts, a record drops the latest time it has heard of, as messages drop their
-//! timestamps.
+//! `Acquire` and `Release` have device scope or less; `...Wide` have system scope. States of the record: in `Sweep`,
+//! all lines are being swept. In `Forgetting` and `Flushing`, they are, too, and the order is then passed to the level
+//! below. In `Below` and `Peers`, other nodes carry the order out. In `Ask`, the record has asked the level below for
+//! the latest logical time, with which all lines will be swept (`Raise`). Orders of device scope stop at the
+//! first-level caches, except those that ask for the latest time. When logical time restarts, a record drops the latest
+//! time it has learnt of, as messages drop their timestamps.
 
 use crate::{Block, Controller, Kind, Line, Msg, Node, Place, Stamps, Table, Work, protocol};
 use mem::{LineAddr, PAGE, PhysAddr, Scope};
@@ -32,7 +32,7 @@ pub const fn flush_of(line: LineAddr) -> LineAddr {
     LineAddr(line.0 | 3)
 }
 
-/// The line that a message wants written back and dropped everywhere, if it wants that of one line.
+/// The line that a message flushes (write back, and drop everywhere), if the message is about one line.
 pub const fn flushed_line(order: LineAddr) -> Option<LineAddr> {
     if order.0 & 3 == 3 && order.0 != WHOLE.0 { Some(LineAddr(order.0 & !3)) } else { None }
 }
@@ -59,7 +59,7 @@ protocol! {
 }
 
 protocol! {
- /// A first-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE).
+ /// A first-level cache whose time an acquire raises to the latest time that memory has granted (HALCONE).
  orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                  AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Ask Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
@@ -71,7 +71,7 @@ protocol! {
 }
 
 protocol! {
- /// A first-level cache of compute units with clocks of their own: an acquire tells them the latest time (G-TSC).
+ /// A first-level cache of compute units with clocks of their own: an acquire passes the latest time to them (G-TSC).
  orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                    AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Below Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
@@ -109,9 +109,9 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache whose time an acquire raises to the latest time that memory has given out (HALCONE). An
- /// acquire that comes while it asks joins, and it asks again before it answers any of them: the time it has heard
- /// may be too old for the last one.
+ /// A second-level cache whose time an acquire raises to the latest time that memory has granted (HALCONE). An
+ /// acquire that arrives while the cache asks memory joins the one in progress. The cache then asks again before it
+ /// answers either of them, because the first answer may be too old for the later acquire.
  orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept           DoneMore      DoneLast )
  Rest  { [Ask Join AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x               x             x }
@@ -165,7 +165,7 @@ protocol! {
 }
 
 protocol! {
- /// A home with logical time: it answers with the latest time of any line that it has given out.
+ /// A home with logical time: it answers with the latest time that it has granted to any line.
  orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(    Acquire        AcquireWide    Release        ReleaseWide    Swept  DoneMore  DoneLast )
  Rest { [Rest Latest]  x            x            x            x      x         x }
@@ -240,7 +240,7 @@ impl<const N: usize> Controller<N> for Orders {
                 work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
             }
             Action::Tell => {
-                let to = work.line.asked.take().ok_or("has no node to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to notify")?;
                 let stamps = std::mem::take(&mut work.line.stamps);
                 Self::done(work, to, stamps);
             }
@@ -320,7 +320,7 @@ impl<const N: usize> Controller<N> for Markers {
             }
             Action::Count => work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer")?,
             Action::Tell => {
-                let to = work.line.asked.take().ok_or("has no node to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to notify")?;
                 work.push(about(to, Kind::Done, None));
             }
             Action::Marked => work.push(about(from, Kind::Done, work.msg.of)),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acquire_while_memory_is_asked_joins_and_memory_is_asked_again() {
+    fn an_acquire_during_a_request_to_memory_joins_and_the_request_is_repeated() {
         let orders = Orders { table: &orders_l2_raised::TABLE, below: vec![Node(8)], peers: Vec::new() };
         let (above, mut line) = (Roster::row(Node(0), 2), Line::<2>::new(0));
         let place = Place { me: Node(4), below: Node(4), above: &above };

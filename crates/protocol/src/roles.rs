@@ -1,5 +1,5 @@
-//! What a machine has to know of a protocol to be built with it: the controller for each role, what is guaranteed to
-//! readers, and what the machine must have.
+//! What a machine needs to know about a protocol: the controller for each role, the guarantees to readers, and the
+//! elements that the machine must have.
 
 use crate::{Controller, Sharers, Stamp, Table};
 use mem::{LINE, LineAddr, PhysAddr, Zone};
@@ -42,7 +42,7 @@ pub struct Parameters {
     /// Whether GPUs pass blocks to each other if memories are levels.
     pub peer_transfer: bool,
     /// If memories are levels: whether bytes that a GPU releases must reach the host's memory at once, because the host
-    /// does not ask for them.
+    /// sends no requests for them.
     pub releases_home: bool,
     /// Bytes that a bit of a mask stands for if memories are levels: 1, 2, 4 or 8.
     pub grain: u8,
@@ -57,7 +57,8 @@ pub struct Parameters {
     pub atomics: Atomics,
     /// Whether the wires from first-level to second-level caches keep messages in order.
     pub in_order: bool,
-    /// Whether second-level caches are above a translator, which must be told of the lines that they write and give up.
+    /// Whether second-level caches are above a translator, which must be notified of the lines that they write and give
+    /// up.
     pub claims: bool,
     /// If lines are granted on leases of logical time: how long a line may be read after a read, and after a write.
     pub read_lease: Stamp,
@@ -164,7 +165,7 @@ pub enum BesideCpu {
     MustBeMember,
 }
 
-/// What a machine must have.
+/// An element that a machine must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     pub memory: &'static [Organisation],
@@ -196,16 +197,16 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// For protocols that keep GPUs coherent with each other.
+    /// The boundary of protocols that keep GPUs coherent with each other.
     pub const COHERENT: Self = Self { stale_between_gpus: false, others_wrote: Forget::Shared, flushes: 1 };
 }
 
-/// Orders of a protocol that is never part of a machine in time.
+/// Orders of a protocol that is never part of a timed machine.
 pub fn no_orders(_: Role, _: &Parameters) -> Option<&'static Table> {
     None
 }
 
-/// A protocol that is never part of a machine in time.
+/// A protocol that is never part of a timed machine.
 pub fn nowhere(_: Role, _: &Parameters) -> Option<Seat> {
     None
 }

@@ -159,8 +159,8 @@ pub trait Controller<const N: usize>: Send + Sync {
         state != self.table().initial()
     }
 
-    /// How many lines one record of this controller stands for. Messages about any line of such a block, which is
-    /// aligned, are delivered to the same [`Line`].
+    /// Number of lines per record of this controller. Messages about any line of such a block, which is aligned, are
+    /// delivered to the same [`Line`].
     fn lines(&self) -> usize {
         1
     }
@@ -171,7 +171,7 @@ pub trait Controller<const N: usize>: Send + Sync {
         false
     }
 
-    /// Whether the controller below is told of evictions ([`Kind::Evicted`]), because it keeps a record of each
+    /// Whether the controller below is notified of evictions ([`Kind::Evicted`]), because it keeps a record of each
     /// granted line.
     fn tells_evictions(&self) -> bool {
         false
@@ -227,11 +227,11 @@ pub trait Controller<const N: usize>: Send + Sync {
         *line
     }
 
-    /// Performs one action. `Err` says why it makes no sense for this line, which is a hole in the table.
+    /// Performs one action. `Err` says why the action is impossible for this line, which is a mistake in the table.
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
 }
 
-/// What an action works on.
+/// The state that an action works on.
 pub struct Work<'a, const N: usize> {
     pub place: Place<'a>,
     pub line: &'a mut Line<N>,
@@ -290,7 +290,7 @@ pub struct Log {
     events: &'static [&'static str],
 }
 
-/// One step of the past.
+/// An earlier step, for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
     pub line: LineAddr,
@@ -342,7 +342,7 @@ impl Witness for Log {
     }
 }
 
-/// An event that the table says can't happen: a hole in the protocol, never a reason to wait.
+/// An event that the table says can't happen: an error in the protocol, not a stall.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{table}: a line in state {state} met '{event}', which the table says can't happen: {why}{}", told(.history))]
 pub struct Impossible {
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_happen_is_an_error_that_tells_the_line_s_history() {
+    fn an_impossible_event_is_an_error_with_the_line_s_history() {
         let mut log = Log::new(&l1::TABLE, 4);
         let mut line = Line::new(l1::State::I as u8);
         let load = msg(Kind::Load, Block::EMPTY);

@@ -1,11 +1,11 @@
 //! A GPU's first-level cache: valid or invalid, write-through, no allocation on a write, invalidated when a kernel
 //! starts.
 //!
-//! `W` in a state's name: bytes written through have not been acknowledged. A load of a line that was evicted meanwhile
-//! waits for the acknowledgements. So does a second store to a byte in flight, because on an unordered network the old
-//! byte could arrive last; if all wires down keep messages in order, that store goes ahead. Stores to other bytes of
-//! the line always go ahead. An atomic access is passed on once the line is neither held nor in flight here; a copy
-//! fetched since is dropped when the answer comes.
+//! `W` in a state's name: bytes have been written through and are not acknowledged yet. A load of a line that was
+//! evicted meanwhile waits for the acknowledgements. So does a second store to a byte in flight, because on an
+//! unordered network the old byte could arrive last; if all wires down keep messages in order, that store goes ahead.
+//! Stores to other bytes of the line always go ahead. An atomic access is passed on once the line is neither held nor
+//! in flight here; a copy fetched since is dropped when the answer comes.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
 use l1::{Action, Event, State};

@@ -7,7 +7,7 @@
 //! whose page is removed (`Recall`) and is answered by the same notice.
 //!
 //! `A` in a state's name: claimed, not granted yet. A recall of a line that is being fetched or claimed again (`F`,
-//! `PA`) is about an earlier copy: an answer to the current request would have come before the recall. A line that is held and
+//! `PA`) is about an earlier copy: an answer to the current request would have arrived before the recall. A line that is held and
 //! claimed (`DA`) gives up the bytes it did not write (`Shed`): the recall must not wait for the claim, which may wait for a driver.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};

@@ -1,14 +1,14 @@
 //! A write-back second-level cache with byte masks: it accepts writes without reading the line first.
 //!
-//! `P` holds only written bytes, `D` the whole line. A read of a partial line fetches the rest from below and fills
-//! in the bytes that were not written. `C` in a state's name: being cleaned, that is, flushed and kept until the
+//! `P` holds only written bytes, `D` the whole line. A read of a partial line fetches the rest from below and fills in
+//! the bytes that were not written. `C` in a state's name: being cleaned, that is, flushed and kept until the
 //! write-back is acknowledged. If this cache is alone above its memory, atomic accesses are performed here once the
-//! whole line is held. If several such caches share a memory, atomic accesses are passed to the memory once the line
-//! is not held here: the controller first evicts the line (`Bring`).
+//! whole line is held. If several such caches share a memory, atomic accesses are passed to the memory once the line is
+//! not held here: the controller first evicts the line (`Bring`).
 //!
 //! With `fetches`, the cache fetches each line that it writes, like Multi2Sim's GPUs: their only protocol is NMOESI, in
 //! which a store that misses sends a read request (`[umh 4.1, Table II]`). The writer is acknowledged at once; in `PA`
-//! the line is on its way, and no requester waits for it.
+//! the line is in flight, and no requester waits for it.
 
 use crate::roles::Atomics;
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
@@ -63,7 +63,7 @@ pub struct WriteBackL2 {
 impl WriteBackL2 {
     /// The only cache above its memory.
     pub const ALONE: Self = Self { atomics: Atomics::Here, fetches: false };
-    /// One of several above one memory.
+    /// The controller of one of several such caches above one memory.
     pub const SEVERAL: Self = Self { atomics: Atomics::Below, fetches: false };
     /// Alone, and it fetches the lines that it writes.
     pub const FETCHING: Self = Self { atomics: Atomics::Here, fetches: true };

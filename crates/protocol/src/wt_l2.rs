@@ -45,7 +45,7 @@ pub struct WriteThroughL2 {
 impl WriteThroughL2 {
     /// The only cache above its memory.
     pub const ALONE: Self = Self { atomics: Atomics::Here };
-    /// One of several above one memory.
+    /// The controller of one of several such caches above one memory.
     pub const SEVERAL: Self = Self { atomics: Atomics::Below };
 }
 

@@ -55,7 +55,7 @@ fn a_fence_that_raises_a_cache_and_not_the_one_below_it_breaks_the_order_of_logi
 }
 
 #[test]
-fn a_cache_that_reads_without_going_along_in_time_reads_from_the_future() {
+fn a_cache_that_reads_without_advancing_its_time_reads_from_the_future() {
     let (waiting, data, stamp) =
         (halcone_l1::State::R as u8, halcone_l1::Event::Data as u8, halcone_l1::Action::Stamp as u8);
     let (violated, chart) = violated(without(system(), "halcone_l1", waiting, data, stamp));

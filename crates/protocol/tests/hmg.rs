@@ -97,7 +97,7 @@ fn with(state: hmg_l2::State, event: hmg_l2::Event, cell: Cell) -> System {
 }
 
 #[test]
-fn a_copy_kept_although_it_was_to_be_forgotten_before_it_came_stays_stale() {
+fn a_copy_kept_although_it_was_invalidated_before_it_arrived_stays_stale() {
     let (state, event) = (hmg_l2::State::AF, hmg_l2::Event::Forget);
     assert!(is_found(with(state, event, Cell::Go(state as u8, [].as_slice().into()))));
 }

@@ -77,7 +77,7 @@ fn a_gpu_l2_that_answers_a_store_from_its_write_back_queue_as_clean_grants_no_st
 }
 
 #[test]
-fn an_invalidation_acknowledged_before_the_line_it_means_has_come_is_lost() {
+fn an_invalidation_acknowledged_before_its_line_has_arrived_is_lost() {
     let hasty = [("I_Get", "Inval", "I_Get InvAck")];
     let (property, chart) = violated(changed(mesi::cores(2, 1), "l2", &hasty));
     assert_eq!(property, "directory agrees", "{chart}");

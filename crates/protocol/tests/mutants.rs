@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 /// Protocols small enough to be searched in every test run; `cohesim check --mutants` tries all.
 const SEARCHED: [&str; 4] = ["vi", "wb_nc", "wt_nc", "adsm"];
 
-/// What the sections of that heading name in backticks, in all pages of `docs/protocols`.
+/// The words in backticks in the sections of that heading, in all pages of `docs/protocols`.
 fn documented(heading: &str) -> BTreeSet<String> {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocols");
     let mut named = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! What the checker finds where a cell of NMOESI is made the obvious, hasty one; and systems too large for every run.
+//! What the checker finds if a cell of NMOESI is replaced by the obvious but wrong one; and checks of systems that are
+//! too large for every test run.
 
 use mem::LineAddr;
 use protocol::{
@@ -36,7 +37,7 @@ fn is_violated(system: System, rounds: u8) -> bool {
 }
 
 #[test]
-fn a_line_that_comes_after_its_invalidation_was_answered_is_stale() {
+fn a_line_that_arrives_after_its_invalidation_was_answered_is_stale() {
     let hasty = changed(nmoesi::stores(3, 1), "nmoesi_l1", "I_Get", "Inval", "I_Get Flushed");
     assert!(is_violated(hasty, 0));
 }
@@ -100,9 +101,9 @@ fn random_walks_over_larger_systems_meet_nothing_wrong() {
     }
 }
 
-/// A cache that is told to flush a line in the middle of its write-back waits for the probe that ends it.
+/// A cache that receives a flush of a line during its write-back waits for the probe that ends the write-back.
 #[test]
-fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
+fn a_probe_that_waits_behind_a_flush_of_its_line_waits_forever() {
     let mut check = Check::new(nmoesi::l2_through(2, 1), Network::Rows, 1, 1);
     check.row = |msg| if msg.lane() == Lane::Request { Row::Request } else { Row::Probe };
     let found = explore(&check, &Run::default());
@@ -110,7 +111,7 @@ fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
 }
 
 /// A block that a GPU's memory gives up waits for the home's probe. The probe may be queued behind a request of the
-/// cache above to take lines of the block back. Each of these walks came to a standstill when that request had to wait.
+/// cache above to take lines of the block back. If that request had to wait, each of these walks would deadlock.
 #[test]
 fn a_memory_that_gives_up_a_block_takes_lines_back_while_it_waits() {
     for (name, seed) in
@@ -123,7 +124,7 @@ fn a_memory_that_gives_up_a_block_takes_lines_back_while_it_waits() {
 }
 
 #[test]
-fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
+fn no_message_that_waits_in_rows_of_larger_systems_waits_forever() {
     for setup in larger() {
         let check = Check::new((setup.build)(2, 1), Network::Rows, 7, 3);
         for seed in 0..20 {
@@ -132,11 +133,11 @@ fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
     }
 }
 
-/// A cache may ask to have a clean line taken back that it held alone until another GPU asked for the block. When the
-/// request arrives, the block may have modified bytes of other lines. An earlier table lost these, because it took the
-/// block for a clean one.
+/// A cache may ask to have a clean line taken back. It held the line alone until another GPU requested the block. When
+/// the request arrives, the block may have modified bytes of other lines. An earlier table lost these, because it took
+/// the block for a clean one.
 #[test]
-fn a_clean_line_that_comes_back_does_not_change_a_block_with_bytes_of_other_lines() {
+fn a_clean_line_that_is_returned_does_not_change_a_block_with_bytes_of_other_lines() {
     const N: usize = 4;
     let (cache, me, home) = (Node(0), Node(1), Node(3));
     let smd: &dyn Controller<N> = &nmoesi::smd::Smd { lines: 2, releases_home: true };

@@ -40,6 +40,11 @@ pub(crate) fn size(bytes: u64) -> String {
     scaled(bytes as f64, &[(1.0, "B"), (kib, "KiB"), (kib * kib, "MiB"), (kib * kib * kib, "GiB")])
 }
 
+/// `1.24 mJ`
+pub(crate) fn energy(femtojoules: u64) -> String {
+    scaled(femtojoules as f64, &[(1.0, "fJ"), (1e3, "pJ"), (1e6, "nJ"), (1e9, "uJ"), (1e12, "mJ"), (1e15, "J")])
+}
+
 /// `part / whole`; 0 if `whole` is 0.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
@@ -54,6 +59,7 @@ mod tests {
         assert_eq!([count(7), count(1234), count(1_234_567)], ["7", "1,234", "1,234,567"]);
         assert_eq!([bandwidth(476.2e9), bandwidth(12.34e6), bandwidth(0.0)], ["476 GB/s", "12.3 MB/s", "0 B/s"]);
         assert_eq!([size(64), size(2 << 20), size(1_234_567)], ["64 B", "2 MiB", "1.18 MiB"]);
+        assert_eq!([energy(0), energy(2_007_000), energy(1_234_567_890_123)], ["0 fJ", "2.01 nJ", "1.23 mJ"]);
         assert_eq!(percent(0.9312), "93.1%");
     }
 }

@@ -95,7 +95,7 @@ impl<'a> RunFile<'a> {
     }
 }
 
-/// The regions of a run with their names, without statistics of the checker (which is no part of the machine) and of
+/// The regions of a run with their names, without statistics of the checker (which is not part of the machine) and of
 /// elements that were never active.
 fn simulated(run: &Run) -> Vec<(String, Region)> {
     let kept = |region: &Region| {

@@ -1,4 +1,4 @@
-//! Findings of an experiment beside the figures of its paper: as a table, and as a page with bars.
+//! Findings of an experiment, beside the paper's figures: as a table, and as a page with bars.
 
 use crate::{
     ReportError,

@@ -1,9 +1,9 @@
 //! The folder of `--out`: the files of a run appear in it together or not at all.
 //!
-//! They are written to a folder beside it, `.NAME.partial`, which takes its place in one step when all of them are on the
-//! disk; what an earlier run left there goes then, as a whole. That folder is made and locked before the run starts, so that
-//! one that can't be written is noticed then, and two runs can't have one folder. Files that are not of a run are never
-//! touched: a folder that holds any is refused.
+//! The files are written to a folder `.NAME.partial` beside it. When all of them are on the disk, that folder replaces
+//! the target in one step, and with it the results of an earlier run. The partial folder is created and locked before
+//! the run starts, so that an unwritable place is detected at once, and two runs can't use one target. Files that are
+//! not results of a run are never touched: a target that has such files is refused.
 
 use rustix::{
     fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, fsync, openat, renameat_with},
@@ -18,7 +18,7 @@ use std::{
 use thiserror::Error;
 
 /// Every name that is written to such folders.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "stats.json",
     "stats.csv",
     "stats.parquet",
@@ -31,8 +31,9 @@ const NAMES: [&str; 12] = [
     "comparison.json",
     "comparison.html",
     "findings.json",
+    "unfinished.toml",
 ];
-/// One of these is in each of them.
+/// Each results folder has one of these files.
 const MARKS: [&str; 3] = ["run.json", "comparison.json", "findings.json"];
 
 /// Why results can't go to a folder.
@@ -40,12 +41,12 @@ const MARKS: [&str; 3] = ["run.json", "comparison.json", "findings.json"];
 pub enum OutError {
     #[error("results can't be written to '{}': {source}", folder.display())]
     Unwritable { folder: PathBuf, source: io::Error },
-    #[error("results can't be written to '{}': it is no folder", .0.display())]
+    #[error("results can't be written to '{}': it is not a folder", .0.display())]
     NoFolder(PathBuf),
     #[error("results can't replace the folder '{}', {why}: name another, such as one inside it", folder.display())]
     Fixed { folder: PathBuf, why: &'static str },
     #[error(
-        "the folder '{}' holds '{}', which is no result of an earlier run and would be lost: name another folder, or move \
+        "the folder '{}' holds '{}', which is not a result of an earlier run and would be lost: name another folder, or move \
          that away", folder.display(), found.display()
     )]
     Foreign { folder: PathBuf, found: PathBuf },
@@ -61,7 +62,7 @@ pub struct OutFolder {
     target: PathBuf,
     /// The folder in which results are written until they are complete.
     partial: PathBuf,
-    /// The lock on that.
+    /// The lock on the partial folder.
     held: OwnedFd,
     /// Whether they stay there, as they can't go where they should.
     stays: bool,
@@ -95,7 +96,7 @@ impl OutFolder {
         Ok(Self { target, partial, held, stays: false })
     }
 
-    /// Where files are to be written.
+    /// The folder to write files to.
     pub fn path(&self) -> &Path {
         &self.partial
     }
@@ -108,18 +109,21 @@ impl OutFolder {
         if !self.target.exists() {
             fs::rename(&self.partial, &self.target).map_err(unwritable)?;
         } else {
-            // It may have changed while the run took its time, of which the results are not to be lost either.
+            // The target may have changed during the run. If it can't be replaced, the results stay in the partial
+            // folder.
             check(&self.target).map_err(unwritable)?.map_err(|error| {
                 self.stays = true;
                 OutError::Left { partial: self.partial.clone(), error: Box::new(error) }
             })?;
-            // What was there gets the name of partial results: no other run may take it for abandoned.
+            // The exchange gives the old results the partial name. They stay locked until they are removed, so that no
+            // other run takes them for its own abandoned ones.
             let old = lock(&self.target).map_err(unwritable)?.ok_or_else(|| OutError::Busy(folder.clone()))?;
             self.exchange().map_err(unwritable)?;
             fs::remove_dir_all(&self.partial).map_err(unwritable)?;
             drop(old);
         }
-        // The name is on the disk when the folder is that it is in; where that can't be had, later is as good.
+        // Syncs the parent folder, so that the new name survives a crash. If the folder can't be opened, the system
+        // writes the name later, which is acceptable.
         let parent = self.target.parent().and_then(|parent| open(parent).ok());
         _ = parent.map(fsync);
         Ok(())
@@ -141,7 +145,7 @@ impl OutFolder {
 
 impl Drop for OutFolder {
     fn drop(&mut self) {
-        // Of results that were shown, nothing has this name any more.
+        // If the results were moved to the target, the partial name is no longer theirs.
         if !self.stays && is_same(&self.held, &self.partial) {
             _ = fs::remove_dir_all(&self.partial);
         }
@@ -212,10 +216,10 @@ fn lock(folder: &Path) -> io::Result<Option<OwnedFd>> {
     let held = open(folder)?;
     match flock(&held, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Ok(None),
-        // Some network file systems lock no folders; what is there is as safe as names that no other run has.
+        // Some network file systems can't lock folders. The run then relies on no other run using this name.
         Err(Errno::BADF | Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(Some(held)),
         Err(error) => Err(error.into()),
-        // Another run may have moved it meanwhile.
+        // Another run may have renamed the folder meanwhile.
         Ok(()) => Ok(is_same(&held, folder).then_some(held)),
     }
 }
@@ -246,7 +250,7 @@ fn sync(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A folder for one test, which goes away with it.
+    /// A folder for one test, deleted when the test ends.
     struct Place(PathBuf);
 
     impl Place {
@@ -307,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_does_not_come_to_its_end_changes_nothing() {
+    fn a_run_that_does_not_complete_changes_nothing() {
         let place = Place::new("failed");
         run(&place.out(), &["run.json", "stats.json"]).unwrap();
         let before = place.names();
@@ -325,7 +329,7 @@ mod tests {
         assert!(matches!(OutFolder::claim(&place.out()), Err(OutError::Busy(_))));
         fs::write(first.path().join("run.json"), "").unwrap();
         first.publish().unwrap();
-        // What a killed run leaves: the folder, without a lock.
+        // A killed run leaves the partial folder, without a lock.
         fs::create_dir(place.0.join(".results.partial")).unwrap();
         fs::write(place.0.join(".results.partial/stats.json"), "old").unwrap();
         run(&place.out(), &["run.json"]).unwrap();
@@ -344,7 +348,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
             fs::remove_dir_all(place.out()).unwrap();
         }
-        // One that comes while the run goes on.
+        // A foreign file that appears during the run.
         run(&place.out(), &["run.json"]).unwrap();
         let out = OutFolder::claim(&place.out()).unwrap();
         fs::write(place.out().join("notes.txt"), "mine").unwrap();

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slices_and_instants_stand_in_the_threads_of_their_contexts() {
+    fn slices_and_instants_are_in_the_threads_of_their_contexts() {
         let event =
             |nanos, context: &str, what| TraceEvent { time: Time::nanos(nanos), context: context.to_owned(), what };
         let events = [

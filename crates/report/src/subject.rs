@@ -7,7 +7,7 @@ use os::{
     forward::{Forwarded, WarmUp},
     opencl::Paged,
 };
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::{borrow::Cow, fmt};
 
@@ -20,11 +20,11 @@ pub struct Subject<'a> {
     pub run: &'a Run,
     /// Simulated time at which the program ended. Includes the host's part if the host is timed.
     pub total: Time,
-    /// What ran functionally before the timed part, if the run was fast-forwarded.
+    /// The functional part before the timed one, if the run was fast-forwarded.
     pub forwarded: Option<Forwarded>,
-    /// Where the run drained, if it could.
+    /// The points at which the run drained, if it could.
     pub parts: Option<&'a Parts>,
-    /// What the driver did with pages, if there is a driver.
+    /// The driver's activity on pages, if there is a driver.
     pub paged: Option<&'a Paged>,
     pub host: HostFacts,
 }
@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-/// Facts about the simulation itself. They are no results.
+/// Facts about the simulation itself. They are not results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
     pub seconds: f64,
@@ -68,7 +68,7 @@ pub struct HostFacts {
 }
 
 impl HostFacts {
-    /// The most memory that this process has had so far; 0 if the system does not tell.
+    /// The most memory that this process has had so far; 0 if the system does not report it.
     pub fn peak_memory() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let peak =
@@ -148,7 +148,7 @@ impl Subject<'_> {
 }
 
 impl<'a> Subject<'a> {
-    /// Where the run drained, if it did.
+    /// The points at which the run drained, if it did.
     pub(crate) fn drained(&self) -> Option<&'a Parts> {
         self.parts.filter(|parts| !parts.drained.is_empty())
     }
@@ -170,7 +170,7 @@ pub(crate) fn length(run: &Run) -> Time {
 }
 
 /// A fast-forward, for reports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FastForward {
     /// The point: `kernel:3`.
     pub to: String,
@@ -194,7 +194,7 @@ impl fmt::Display for FastForward {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { to, warm_up, reached, instructions, kernels } = self;
         let (instructions, kernels) = (count(*instructions), count(*kernels));
-        let skipped = format!("without time: {instructions} instructions, {kernels} kernels");
+        let skipped = format!("before it, without a timing model: {instructions} instructions, {kernels} kernels");
         match (reached, warm_up.as_str()) {
             (false, _) => write!(f, "to {to}, which the program did not reach: nothing was measured; {skipped}"),
             (true, "cold") => write!(f, "to {to}, with cold caches; {skipped}"),

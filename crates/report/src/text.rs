@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_below_each_other() {
+    fn columns_are_aligned() {
         let mut table = Table::new(["cache", "reads"]);
         table.row(["l1v", "1,024"]);
         table.row(["l2", "7"]);

@@ -68,7 +68,7 @@ function where(runs) {
   }
   const cores = runs.filter(([run]) => run.summary.cores);
   if (cores.length) {
-    charts.push(stacked("Total time, and what cores did while they had a thread", cores[0][0].summary.cores.phases.map(([name]) => name).filter(name => name !== "idle"),
+    charts.push(stacked("Total time, and the activity of cores while they had a thread", cores[0][0].summary.cores.phases.map(([name]) => name).filter(name => name !== "idle"),
       cores.map(([run, name]) => {
         const numbers = run.summary.cores.phases.filter(([name]) => name !== "idle").map(([, n]) => n), all = numbers.reduce((sum, n) => sum + n, 0) || 1;
         return [name, numbers.map(n => n / all), time(run.entry.total_fs), run.entry.total_fs / longest];

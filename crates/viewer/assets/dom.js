@@ -28,8 +28,9 @@ export function time(fs) {
   return `${figures(fs / size)} ${unit}`;
 }
 
-/** At most four significant figures. */
+/** At most four significant figures; whole numbers have all of theirs. */
 export function figures(number) {
+  if (Number.isInteger(number)) return number.toLocaleString("en");
   return Number(number.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 6 });
 }
 

@@ -21,6 +21,10 @@ export async function experiment(name, size = "quick") {
   for (const found of findings.filter(found => found.findings.experiment === name)) {
     node.append(el("section", {}, el("h2", {}, `Written to ${found.name}, ${when(found.written)}`), shown(found.findings.rows, name)));
   }
+  if (known.kept === false) {
+    node.append(el("p", {}, "It measures this computer, so nothing of it is kept. Write what it finds with: ", el("code", {}, `cohesim repro ${name} --out DIR`)));
+    return { title: name, node };
+  }
   const place = el("div");
   const recall = async size => {
     place.replaceChildren(el("p", { class: "faint" }, "Looking for kept results ..."));
@@ -45,7 +49,7 @@ function shown(rows, name) {
   const list = table([
     { name: "figure", of: row => row.name },
     { name: "paper", of: row => row.paper, number: true, show: value => value === null ? "-" : figures(value) },
-    { name: "measured", of: row => row.measured, number: true, show: figures },
+    { name: "measured", of: row => row.measured, number: true, show: value => value === null ? "-" : figures(value) },
     { name: "ratio", of: ratio, number: true, show: value => value === null ? "-" : figures(value) },
     ...(rows.some(row => row.hardware !== undefined) ? [{ name: "hardware", of: row => row.hardware ?? null, number: true }] : []),
   ], { rows, file: `${name}.csv`, part: 200 });

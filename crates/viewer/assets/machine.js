@@ -1,5 +1,6 @@
 // The machine as boxes in boxes, one cell for each element of its plan, coloured by a figure; a click shows its statistics.
 import { el, percent, count, figures, segments } from "./dom.js";
+import { figure as chart } from "./charts.js";
 
 const FIGURES = {
   busy: { name: "busy", of: element => element.busy, show: percent, about: "share of the run's cycles in which it worked" },
@@ -13,7 +14,7 @@ const SHORT = { "compute unit": "cu", dispatcher: "disp", "page walkers": "walk"
 // Where wires meet, and what only passes orders on: nothing is measured there.
 const HIDDEN = ["junction", "other"];
 
-export function machine(all, lines) {
+export function machine(all, lines, file) {
   const elements = all.filter(element => !HIDDEN.includes(element.kind));
   let figure = "busy", here = null;
   const scale = el("span", { class: "scale" }), side = el("aside", { class: "side", "aria-live": "polite" });
@@ -72,6 +73,9 @@ export function machine(all, lines) {
   const pressed = segments("Colour by", Object.entries(FIGURES).map(([key, { name }]) => [key, name]), figure, key => { figure = key; paint(); });
   paint();
   side.append(el("p", { class: "faint" }, "Choose an element to see its statistics."));
-  return el("div", {}, el("div", { class: "bar" }, pressed, scale),
+  const drawing = el("div", {}, el("div", { class: "bar" }, pressed, scale),
     el("div", { class: "with-side" }, el("div", { class: "machine" }, [...root.children.values()].map(draw)), side));
+  const measured = elements.filter(element => Object.values(FIGURES).some(({ of }) => of(element) !== null));
+  return chart("Each element, coloured by a figure", drawing, ["element", ...Object.values(FIGURES).map(({ name }) => name)],
+    measured.map(element => [element.path, ...Object.values(FIGURES).map(({ of }) => of(element) ?? "")]), file("machine"));
 }

@@ -23,7 +23,7 @@ export async function run(id) {
     section(node, "What held it up most", bottlenecks(summary));
     section(node, "Where the time went", phases(summary, file));
     const later = [
-      ["The machine", address + "/elements", ({ elements }) => [machine(elements, lines)]],
+      ["The machine", address + "/elements", ({ elements }) => [machine(elements, lines, file)]],
       ["Over time", address + "/timeline", line => timeline(line, file)],
       ["What the wires carried", address + "/wires", ({ freight }) => wires(summary, freight, file)],
     ];

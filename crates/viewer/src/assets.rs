@@ -6,6 +6,7 @@ pub(crate) fn find(name: &str) -> Option<(&'static str, &'static str)> {
     const CSS: &str = "text/css; charset=utf-8";
     Some(match name {
         "" | "index.html" => ("text/html; charset=utf-8", include_str!("../assets/index.html")),
+        "progress.js" => (JS, include_str!("../assets/progress.js")),
         "style.css" => (CSS, include_str!("../assets/style.css")),
         "app.js" => (JS, include_str!("../assets/app.js")),
         "charts.js" => (JS, include_str!("../assets/charts.js")),
@@ -15,6 +16,8 @@ pub(crate) fn find(name: &str) -> Option<(&'static str, &'static str)> {
         "live.html" => ("text/html; charset=utf-8", include_str!("../assets/live.html")),
         "live.js" => (JS, include_str!("../assets/live.js")),
         "machine.js" => (JS, include_str!("../assets/machine.js")),
+        "sweep.html" => ("text/html; charset=utf-8", include_str!("../assets/sweep.html")),
+        "sweep.js" => (JS, include_str!("../assets/sweep.js")),
         "run.js" => (JS, include_str!("../assets/run.js")),
         "runs.js" => (JS, include_str!("../assets/runs.js")),
         "table.js" => (JS, include_str!("../assets/table.js")),

@@ -1,8 +1,8 @@
-//! What the drawing of a machine colours its elements by: how busy each was, how much waited there, how often it had what it was
-//! asked for.
+//! The measures by which the drawing of a machine colours its elements: how busy each was, how full its queues were,
+//! and its hit rate.
 //!
-//! Elements are those of the machine's plan (`plan.json`). What each measured is found by its path, and by what statistics are
-//! called (`docs/statistics.md`): a number that an element does not measure is none, not 0.
+//! Elements are those of the machine's plan (`plan.json`). An element's statistics are found by its path and their
+//! names (`docs/statistics.md`). A statistic that an element does not count is absent, not 0.
 
 use crate::{file, statistics::Value};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub(crate) struct Element {
     waiting: Option<f64>,
     /// Messages that waited at it, on average.
     queued: Option<f64>,
-    /// Of reads of a cache, look-ups of a TLB, accesses to rows of DRAM: those that found what they needed there.
+    /// Hit rate: the share of a cache's reads, a TLB's look-ups or a DRAM's row accesses that hit.
     hits: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    /// What lies below a name of its own, the rest of the path first.
+    /// The statistics below this name in the element, each with the rest of its path.
     fn below(&self, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
         let prefix = if name.is_empty() { format!("{}.", self.path) } else { format!("{}.{name}.", self.path) };
         let range = self.total.range(prefix.clone()..);
@@ -81,7 +81,7 @@ impl<'a> Own<'a> {
         self.total.get(&format!("{}.{name}", self.path))
     }
 
-    /// Of an element whose cycles each have a reason: busy, and waiting.
+    /// The busy and the waiting share of an element whose cycles are attributed to reasons.
     fn phases(&self) -> Option<(Option<f64>, Option<f64>)> {
         let (mut work, mut idle, mut all) = (0, 0, 0);
         for (reason, value) in self.below("cycles") {

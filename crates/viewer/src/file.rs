@@ -1,6 +1,6 @@
-//! Files of results, which may be anybody's.
+//! Reads files of results, which may come from an untrusted source.
 //!
-//! Links are not followed, so that nothing outside the named folders is shown, and what is no regular file is not
+//! Links are not followed, so that nothing outside the named folders is shown, and anything but a regular file is not
 //! opened: reading a pipe would wait for its writer.
 
 use std::{fs, io, path::Path};

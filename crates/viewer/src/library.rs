@@ -1,7 +1,8 @@
-//! What there is to look at: results below the folders that were named.
+//! The results that the page can show: those in the folders given on the command line, and their subfolders.
 //!
-//! A folder with `run.json` is a run, one with `findings.json` an experiment, a file `*.result` a run that `repro` keeps. They are
-//! looked for at each request; a file is read again only when its time or length has changed.
+//! A folder with `run.json` is a run, one with `findings.json` an experiment, a file `*.result` a run that `repro`
+//! keeps. The folders are searched at each request; a file is read again only when its modification time or length has
+//! changed.
 
 use crate::file;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ const DEPTH: usize = 8;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Entry {
     pub(crate) id: String,
-    /// Where it lies, from the folder that was named on.
+    /// The path below the folder that was given on the command line.
     pub(crate) name: String,
     pub(crate) program: String,
     pub(crate) arguments: String,
@@ -32,7 +33,7 @@ pub(crate) struct Entry {
     /// Bytes that went from one memory to another.
     pub(crate) moved: u64,
     pub(crate) events: u64,
-    /// Of the computer that simulated.
+    /// Processor time of the simulation.
     pub(crate) host_seconds: f64,
     pub(crate) bottleneck: String,
     /// Seconds since 1970 at which it was written.
@@ -43,7 +44,7 @@ pub(crate) struct Entry {
     pub(crate) path: PathBuf,
 }
 
-/// What an experiment found.
+/// The findings of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Finding {
     pub(crate) id: String,
@@ -77,7 +78,7 @@ impl Library {
         Self { folders, known: BTreeMap::new() }
     }
 
-    /// Looks again at what is there.
+    /// Searches the folders again.
     pub(crate) fn refresh(&mut self) {
         let mut found = BTreeMap::new();
         for folder in self.folders.clone() {
@@ -137,7 +138,7 @@ fn read(root: &Path, path: &Path, modified: SystemTime) -> What {
         }
         _ => kept(path),
     };
-    // A file that is no result, or of another version, is left out rather than the whole list.
+    // A file that is not a result, or is of another version, is left out rather than the whole list.
     let Ok(entry) = entry else { return What::Other };
     let name = if whole { name } else { format!("{}...", name.chars().take(12).collect::<String>()) };
     What::Run(Box::new(Entry { id, name, written, whole, path: of.to_owned(), ..entry }))
@@ -198,11 +199,11 @@ fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> io::Result<T> {
     Ok(serde_json::from_slice(&file::read(path, file::SHORT)?)?)
 }
 
-/// What `--out` has written.
+/// Reads a folder that `--out` has written.
 fn run(folder: &Path) -> io::Result<Entry> {
     let run: RunFile = json(&folder.join("run.json"))?;
     let summary: SummaryFile = json(&folder.join("summary.json")).unwrap_or_default();
-    // Runs of sweeps say what they were asked for.
+    // Runs of sweeps have a file with their parameters.
     let task: TaskFile = json(&folder.join("task.json")).unwrap_or_default();
     let changes = task.sets.iter().map(|(key, value)| format!("{key}={value}"));
     Ok(Entry {
@@ -298,7 +299,7 @@ mod tests {
     use super::*;
     use std::os::unix::{ffi::OsStrExt, fs::symlink};
 
-    /// A folder for one test, which goes away with it.
+    /// A folder for one test, deleted when the test ends.
     struct Place(PathBuf);
 
     impl Place {

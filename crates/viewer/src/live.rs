@@ -1,7 +1,7 @@
-//! A page about a run in progress: how far it is, what waits for what, and how full its queues are, with buttons to
-//! pause and to stop it.
+//! A page about a run in progress: its progress, which elements wait for which, and how full queues are, with buttons
+//! to pause and to stop the run. A sweep in progress has a page, too, with links to the pages of its runs.
 //!
-//! The simulating process serves it on the loopback address, under the rules of [`server`](crate::server): only
+//! The process at work serves it on the loopback address, under the rules of [`server`](crate::server): only
 //! requests that name this server and come from its own page are answered. The page asks once a second, and only while
 //! it is visible; without an open page the run is not disturbed.
 
@@ -26,6 +26,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Work that a page shows, and that its buttons control.
+pub trait InProgress: Send + Sync + 'static {
+    /// What the page shows. `paused` and `stopped` tell which buttons there are.
+    fn state(&self) -> Value;
+    fn pause(&self);
+    fn resume(&self);
+    /// Ends the work soon; what it has achieved so far is kept.
+    fn stop(&self);
+}
+
 /// A run to watch.
 pub struct Live {
     /// The program and the machine.
@@ -38,6 +48,13 @@ pub struct Live {
 struct Watched {
     live: Live,
     since: Instant,
+}
+
+/// What is in progress, and the name of its page.
+#[derive(Clone)]
+struct Shown {
+    work: Arc<dyn InProgress>,
+    page: &'static str,
 }
 
 /// Time limit for the threads of a run to answer a request for a snapshot. If a round takes longer, the page is updated
@@ -54,36 +71,45 @@ impl Live {
     /// Serves the page at a port of the loopback address (0: any free port) from its own thread until the process ends.
     /// Returns the address.
     pub fn serve(self, port: u16) -> io::Result<SocketAddr> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let watched = Arc::new(Watched { live: self, since: Instant::now() });
-        let router = guarded(router(watched), Hosts::of(address));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-        let serve = move || {
-            // If the page can't be served any more, the run goes on without.
-            _ = runtime.block_on(async { axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await });
-        };
-        thread::Builder::new().name("live page".to_owned()).spawn(serve)?;
-        Ok(address)
+        serve(Shown { work: Arc::new(Watched { live: self, since: Instant::now() }), page: "live.html" }, port)
     }
 }
 
-fn router(watched: Arc<Watched>) -> Router {
-    let order = |give: fn(&Monitor)| {
-        post(move |State(watched): State<Arc<Watched>>| async move {
-            give(&watched.live.monitor);
+/// Serves the page of a sweep in progress, as [`Live::serve`] does that of a run.
+pub fn serve_sweep(sweep: Arc<dyn InProgress>, port: u16) -> io::Result<SocketAddr> {
+    serve(Shown { work: sweep, page: "sweep.html" }, port)
+}
+
+fn serve(shown: Shown, port: u16) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let router = guarded(router(shown), Hosts::of(address));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let serve = move || {
+        // If the page can't be served any more, the work goes on without.
+        _ = runtime.block_on(async { axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await });
+    };
+    thread::Builder::new().name("live page".to_owned()).spawn(serve)?;
+    Ok(address)
+}
+
+fn router(shown: Shown) -> Router {
+    let order = |give: fn(&dyn InProgress)| {
+        post(move |State(shown): State<Shown>| async move {
+            give(&*shown.work);
             answer(&json!({}))
         })
     };
+    let first = shown.page;
     Router::new()
         .route("/api/live", get(state))
-        .route("/api/live/pause", order(Monitor::pause))
-        .route("/api/live/resume", order(Monitor::resume))
-        .route("/api/live/stop", order(Monitor::stop))
-        .route("/", get(|| page(Path("live.html".to_owned()))))
+        .route("/api/live/pause", order(|work| work.pause()))
+        .route("/api/live/resume", order(|work| work.resume()))
+        .route("/api/live/stop", order(|work| work.stop()))
+        .route("/", get(move || page(Path(first.to_owned()))))
         .route("/{name}", get(page))
-        .with_state(watched)
+        .with_state(shown)
 }
 
 async fn page(Path(name): Path<String>) -> Response {
@@ -97,9 +123,14 @@ fn answer(value: &Value) -> Response {
     told(value).unwrap_or_else(|(status, text)| with_status(status, text))
 }
 
-async fn state(State(watched): State<Arc<Watched>>) -> Response {
-    let looked = tokio::task::spawn_blocking(move || {
-        let Watched { live: Live { title, monitor, clock }, since } = &*watched;
+async fn state(State(shown): State<Shown>) -> Response {
+    let looked = tokio::task::spawn_blocking(move || shown.work.state());
+    answer(&looked.await.unwrap_or_else(|error| json!({ "error": error.to_string() })))
+}
+
+impl InProgress for Watched {
+    fn state(&self) -> Value {
+        let Self { live: Live { title, monitor, clock }, since } = self;
         let (done, expected) = monitor.work();
         let headway = monitor.headway();
         json!({
@@ -118,12 +149,23 @@ async fn state(State(watched): State<Arc<Watched>>) -> Response {
             "kernels": headway.kernels,
             "look": monitor.look(PATIENCE).map(shortened),
         })
-    });
-    answer(&looked.await.unwrap_or_else(|error| json!({ "error": error.to_string() })))
+    }
+
+    fn pause(&self) {
+        self.live.monitor.pause();
+    }
+
+    fn resume(&self) {
+        self.live.monitor.resume();
+    }
+
+    fn stop(&self) {
+        self.live.monitor.stop();
+    }
 }
 
 /// The longest waits and the highest levels.
-fn shortened(Snapshot { time, mut waits, mut levels }: Snapshot) -> Value {
+fn shortened(Snapshot { time, mut waits, events, mut levels }: Snapshot) -> Value {
     waits.waiting.sort_by(|one, other| (one.since, &one.context).cmp(&(other.since, &other.context)));
     levels.sort_by(|(one, high), (other, low)| (low, one).cmp(&(high, other)));
     let (held_up, filled) = (waits.waiting.len(), levels.len());
@@ -133,5 +175,5 @@ fn shortened(Snapshot { time, mut waits, mut levels }: Snapshot) -> Value {
         json!({ "context": context, "on": on, "for": time.0.saturating_sub(since.0), "wakers": wakers })
     });
     let waiting: Vec<Value> = waiting.collect();
-    json!({ "held_up": held_up, "waiting": waiting, "filled": filled, "levels": levels, "circle": waits.circle })
+    json!({ "events": events, "held_up": held_up, "waiting": waiting, "filled": filled, "levels": levels, "circle": waits.circle })
 }

@@ -1,7 +1,8 @@
 //! Answers requests: the page's own files, and results as JSON.
 //!
-//! Only `GET` is answered. A request must name this server as its `Host`, and a page that asks must be this server's
-//! own (`Origin`): other pages that the browser has open, and names that lead to the loopback address, learn nothing.
+//! Only `GET` is answered. A request must name this server as its `Host`, and a request by a page must come from this
+//! server's own page (`Origin`). Other pages in the browser, and host names that resolve to the loopback address, get
+//! no data.
 
 use crate::{
     assets, elements, file,
@@ -41,8 +42,10 @@ pub struct View {
 pub struct Experiment {
     pub name: String,
     pub about: String,
-    /// Where the paper has it.
+    /// The place of the experiment in the paper.
     pub source: String,
+    /// Whether results of its runs are kept; if not, only what `repro --out` has written of it can be shown.
+    pub kept: bool,
 }
 
 /// The findings of an experiment, by its name and size (`quick`, `scaled` or `paper`), from the stored results of its
@@ -130,7 +133,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// What a request's `Host` may be.
+/// The values that a request's `Host` may have.
 #[derive(Clone)]
 pub(crate) struct Hosts([String; 2]);
 
@@ -200,7 +203,7 @@ pub(crate) fn told(value: &impl Serialize) -> Answer {
     Ok(bytes("application/json", text))
 }
 
-/// Does work that reads files beside the thread that answers.
+/// Does work that reads files on a thread of its own, so that the server can answer meanwhile.
 async fn aside(work: impl FnOnce() -> Answer + Send + 'static) -> Response {
     let done = tokio::task::spawn_blocking(work).await;
     let answer = done.unwrap_or_else(|error| Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string())));
@@ -227,14 +230,14 @@ async fn of_run(shared: Arc<Shared>, id: String, of: fn(&Entry) -> io::Result<Va
     aside(move || {
         let entry = shared.entry(&id)?;
         let value = of(&entry).map_err(|error| {
-            (StatusCode::NOT_FOUND, format!("What is asked for can't be read in '{}': {error}", entry.path.display()))
+            (StatusCode::NOT_FOUND, format!("The data can't be read in '{}': {error}", entry.path.display()))
         })?;
         told(&value)
     })
     .await
 }
 
-/// What a run comes down to, its machine file, and which of its files are there.
+/// The summary of a run, its machine file, and the list of its files.
 fn run(entry: &Entry) -> io::Result<Value> {
     if !entry.whole {
         return Ok(json!({ "entry": entry, "files": [] }));

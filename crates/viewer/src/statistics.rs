@@ -1,4 +1,4 @@
-//! `stats.json` of a run: statistics by region, and what they come to over all of it.
+//! `stats.json` of a run: statistics by region, and their totals over the run.
 
 use crate::file;
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ impl Value {
             (Self::Energy { passive, active }, Self::Energy { passive: more, active: active_more }) => {
                 (*passive, *active) = (*passive + more, *active + active_more);
             }
-            // One path has one kind in all regions.
+            // A statistic has the same kind in all regions.
             _ => {}
         }
     }
@@ -126,7 +126,7 @@ impl Value {
         (path.to_owned(), kind, number, words)
     }
 
-    /// What a matrix counted, without zeros.
+    /// The entries of a matrix that are not zero.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str, u64)> {
         let (rows, columns, counts): (&[String], &[String], &[u64]) = match self {
             Self::Matrix { rows, columns, counts } => (rows, columns, counts),
@@ -142,7 +142,7 @@ pub(crate) fn lines(total: &BTreeMap<String, Value>) -> Vec<Line> {
     total.iter().map(|(path, value)| value.line(path)).collect()
 }
 
-/// What `repro` keeps of a run, for the same table.
+/// The statistics of a run that `repro` has stored, for the same table.
 pub(crate) fn kept_lines(kept: &serde_json::Value) -> Vec<Line> {
     let mut lines = Vec::new();
     flatten("", &kept["measured"], &mut lines);

@@ -1,5 +1,5 @@
-//! What happened when: regions of a run, what GPUs and copies spent each of them on, curves of the whole machine, and spans of a
-//! trace where one was taken.
+//! The time line of a run: its regions, what GPUs and copies spent each of them on, curves of the whole machine, and
+//! the spans of a trace if the run has one.
 
 use crate::{
     file,
@@ -25,7 +25,7 @@ pub(crate) struct Timeline {
     spans: Vec<TraceSpan>,
 }
 
-/// What an element spent each region on: shares of the region by reason.
+/// How an element spent each region: shares of the region by reason.
 #[derive(Serialize)]
 struct Lane {
     element: String,
@@ -34,15 +34,15 @@ struct Lane {
     shares: Vec<Vec<f64>>,
 }
 
-/// Series of like elements, added up.
+/// The sum of the series of equal elements.
 #[derive(Serialize)]
 struct Curve {
-    /// Their path with `*` for numbers.
+    /// The path of the elements, with `*` in place of numbers.
     name: String,
     elements: usize,
-    /// What one of a cycle stands for.
+    /// The unit of the values, which are per cycle.
     unit: &'static str,
-    /// From `start` to `end` of the run in equal steps.
+    /// Values at equal steps from `start` to `end`.
     values: Vec<f64>,
 }
 
@@ -79,7 +79,7 @@ fn lanes(regions: &[Region]) -> Vec<Lane> {
         }
     }
     let lane = |(group, mut reasons): (String, Vec<String>)| {
-        // What is nothing comes last.
+        // Idle comes last.
         reasons.sort_by_key(|reason| (reason == "idle", reason.clone()));
         let shares = regions.iter().map(|region| {
             let count = |reason: &String| region.statistics.get(&format!("{group}.{reason}")).map_or(0, Value::count);

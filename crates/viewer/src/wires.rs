@@ -1,10 +1,10 @@
-//! What wires of a fabric carried, by cause: statistics that are matrices of messages and bytes.
+//! The messages and bytes that the wires of a fabric carried, by cause, from statistics that are matrices.
 
 use crate::statistics::Value;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What one wire carried for one cause.
+/// The traffic of one wire for one cause.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Freight {
     wire: String,
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_and_bytes_of_a_cause_stand_together() {
+    fn messages_and_bytes_of_a_cause_are_in_one_row() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let matrix = |columns: &[&str]| Value::Matrix {
             rows: names(&["line", "copy"]),

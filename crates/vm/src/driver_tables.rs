@@ -1,8 +1,8 @@
 //! Page tables that a driver keeps, and the faults that it handles.
 //!
-//! Each GPU has a table of its own, an address space. A walk that finds no page, or finds a read-only page for a
-//! write, is a fault: its question is parked until the driver has answered, and occupies no walker. The driver is
-//! told once per page.
+//! Each GPU has a table of its own, an address space. A walk that finds no page, or finds a read-only page for a write,
+//! is a fault: its request is parked until the driver has answered, and occupies no walker. The driver is notified once
+//! per page.
 
 use crate::{PageSize, Rights, Translation};
 use engine::EventCount;
@@ -73,7 +73,7 @@ impl DriverTables {
         self.0.open.borrow().range((asid, VirtAddr(0))..=(asid, VirtAddr(u64::MAX))).count()
     }
 
-    /// The driver has handled a fault, or says why it could not.
+    /// The driver has handled a fault, or reports why it could not.
     pub fn answer(&self, asid: Asid, page: VirtAddr, answer: Result<(), String>) {
         self.0.open.borrow_mut().remove(&(asid, page));
         self.0.answers.borrow_mut().push_back((asid, page, answer));
@@ -96,7 +96,7 @@ impl DriverTables {
         self.0.pages.borrow().get(&(asid, page)).copied().filter(|found| found.rights.write || !write)
     }
 
-    /// A walk has faulted: tells the driver, unless it already knows of this page and access.
+    /// A walk has faulted: notifies the driver, unless it has already been notified of this page and access.
     pub(crate) fn fault(&self, asid: Asid, address: VirtAddr, write: bool) {
         let page = address.align_down(PageSize::Small.bytes());
         let mut open = self.0.open.borrow_mut();

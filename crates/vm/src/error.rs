@@ -14,12 +14,12 @@ pub enum Mistranslation {
     NoTables { asid: Asid },
     #[error(
         "{virt} of address space {} is not mapped: the entry of level {level} at {at} is {entry:#x}, which is not present; the \
-         page must be brought in before it is accessed, and shot down before it is taken away",
+         page must be mapped before it is accessed, and shot down before it is unmapped",
         asid.0
     )]
     NotPresent { asid: Asid, virt: VirtAddr, level: u32, at: PhysAddr, entry: u64 },
     #[error(
-        "{virt} of address space {} lies in a page larger than 2 MiB: the entry of level {level} at {at} is {entry:#x}; pages \
+        "{virt} of address space {} is in a page larger than 2 MiB: the entry of level {level} at {at} is {entry:#x}; pages \
          have 4 KiB or 2 MiB",
         asid.0
     )]
@@ -33,8 +33,8 @@ pub enum Mistranslation {
     #[error("a write to {virt} of address space {}, whose page is read-only in the page tables", asid.0)]
     ReadOnly { asid: Asid, virt: VirtAddr },
     #[error(
-        "a walk of flat latency does not look at page tables and needs to be told where {virt} of address space {} is: the \
-         request has no physical address",
+        "a walk of constant latency reads no page tables, so a request must carry the physical address of {virt} of address space {}: this \
+         request has none",
         asid.0
     )]
     Untold { asid: Asid, virt: VirtAddr },
@@ -56,7 +56,7 @@ pub enum Mistranslation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ShapeError {
     #[error(
-        "{entries} entries can't be dealt to sets of {ways}: entries must be a multiple of ways, and neither may be 0"
+        "{entries} entries can't be divided into sets of {ways}: entries must be a multiple of ways, and neither may be 0"
     )]
     Uneven { entries: usize, ways: usize },
     #[error("{entries} entries in sets of {ways} are {sets} sets: that must be a power of two")]

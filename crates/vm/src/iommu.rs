@@ -8,14 +8,14 @@ use crate::{
 use engine::{Cycles, Lane, PortSpec, Scope};
 use interconnect::{HEADER, Wire};
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct IommuSpec {
     pub tlb: SharedTlbSpec,
     pub walkers: WalkersSpec,
 }
 
-/// Starts an IOMMU at `scope` that serves all of `askers`.
+/// Starts an IOMMU at `scope`, which serves the requests on the wires `askers`.
 pub fn iommu(
     spec: IommuSpec,
     walk: Walk,
@@ -31,7 +31,7 @@ pub fn iommu(
     let mut stages = Vec::new();
     let mut controls = [None, None];
     if control.is_some() {
-        // The walkers come first, as the TLB asks them.
+        // The walkers come first, because the TLB sends requests to them.
         for (name, control) in ["control_walkers", "control_tlb"].iter().zip(&mut controls) {
             let (order, orders) = scope.scope(*name).port::<Shootdown>("orders", inside(1), scope);
             let (done, answers) = scope.scope(*name).port::<Forgotten>("done", inside(1), scope);

@@ -1,18 +1,17 @@
 //! Timed address translation (`[giles 3.2.7]`, `[vcache 2]`, `[vcache 3]`).
 //!
 //! A requester usually knows the result in advance: its `Request` carries the virtual and the physical address. This
-//! crate models the time that hardware needs to find the translation, and checks that hardware finds the same one.
+//! crate models the time that hardware needs to find the translation, and checks that the hardware's result is equal.
 //!
 //! Three elements exchange `Translate` and `Translated` messages over wires, so they can be combined freely:
 //!
-//! - an [`Mmu`] sits between requesters and their caches, has a first-level [`Tlb`] for each, and asks below on a
-//!   miss;
+//! - an [`Mmu`] sits between requesters and their caches, has a first-level [`Tlb`] for each, and asks below on a miss;
 //! - a [`SharedTlb`] serves many: the second level of a core, or the TLB of an IOMMU with its limited bandwidth;
 //! - [`walkers`] read page tables in simulated memory through the cache they are wired to, or look into [tables of a
 //!   driver](DriverTables), where a page that is not there is a fault.
 //!
-//! An [`iommu`] combines a shared TLB and walkers. The latency of look-ups and of the paths between elements is in
-//! the wires. [`Shootdowns`] make all elements drop a page and wait until all have.
+//! An [`iommu`] combines a shared TLB and walkers. The latency of look-ups and of the paths between elements is in the
+//! wires. [`Shootdowns`] make all elements drop a page and wait until all have.
 #![forbid(unsafe_code)]
 
 mod driver_tables;

@@ -4,7 +4,7 @@ use crate::Translation;
 use interconnect::HEADER;
 use mem::{Asid, PhysAddr, VirtAddr};
 
-/// The number by which the asker identifies a pending translation.
+/// The number by which the requester identifies a pending translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TranslationId(pub u32);
 
@@ -14,7 +14,7 @@ pub struct Translate {
     pub id: TranslationId,
     pub asid: Asid,
     pub virt: VirtAddr,
-    /// The physical address, if the asker knows it; a walk of flat latency answers with it.
+    /// The physical address, if the requester knows it; a walk of constant latency answers with it.
     pub phys: Option<PhysAddr>,
     /// Whether the page will be written: a cached read-only translation is then looked up again.
     pub write: bool,

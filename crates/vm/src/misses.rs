@@ -1,4 +1,4 @@
-//! Outstanding misses: translations that have been asked for below.
+//! Outstanding misses: translations that have been requested from below.
 
 use crate::{PageSize, Shootdown, Translate, TranslationId};
 use engine::{Context, Lane, Level, Scope};
@@ -12,17 +12,17 @@ pub(crate) struct Miss {
     pub asid: Asid,
     /// Aligned to 4 KiB, also if the address lies in a huge page.
     pub page: VirtAddr,
-    /// Whether it was asked for in order to write.
+    /// Whether the page was requested for a write.
     pub write: bool,
-    /// Whether the requester has a physical address and uses that. Otherwise it depends on the answer.
+    /// Whether the requester has a physical address of its own and uses it. Otherwise it uses the one in the answer.
     pub placed: bool,
     /// Whether the page has been shot down since. The answer must not be cached; if the requester depends on it, the
-    /// page is asked for again.
+    /// page is requested again.
     pub void: bool,
 }
 
 impl Miss {
-    /// Whether the answer must be discarded and the page asked for again.
+    /// Whether the answer must be discarded and the page requested again.
     pub fn is_stale(&self) -> bool {
         self.void && !self.placed
     }
@@ -31,11 +31,11 @@ impl Miss {
 /// The state of a page in a TLB and its outstanding misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// It is in the TLB.
+    /// The translation is in the TLB.
     Known,
     Nothing,
     UnderWay(TranslationId),
-    /// The page was shot down while it was looked up: it can be asked for again when the answer has come.
+    /// The page was shot down while it was looked up: it can be requested again when the answer has arrived.
     Void,
 }
 
@@ -72,7 +72,7 @@ impl Misses {
         }
     }
 
-    /// Records a miss for the page of an address; returns the question to send below, or `None` if there is no room.
+    /// Records a miss for the page of an address; returns the request to send below, or `None` if there is no room.
     pub fn open(&mut self, asid: Asid, address: VirtAddr, phys: Option<PhysAddr>, write: bool) -> Option<Translate> {
         let free = self.free.pop()?;
         let page = address.align_down(PageSize::Small.bytes());
@@ -88,14 +88,14 @@ impl Misses {
         self.slots[id.0 as usize].expect("what is answered was asked")
     }
 
-    /// The answer was read-only: returns the question to send for requests that write.
+    /// The answer was read-only: returns the request to send for requests that write.
     pub fn ask_to_write(&mut self, id: TranslationId, phys: Option<PhysAddr>) -> Translate {
         let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");
         miss.write = true;
         Translate { id, asid: miss.asid, virt: miss.page, phys, write: true }
     }
 
-    /// The page was unmapped while it was looked up: returns the question to send for requests that still need it.
+    /// The page was unmapped while it was looked up: returns the request to send for requests that still need it.
     /// The next answer is valid again.
     pub fn ask_again(&mut self, id: TranslationId, write: bool) -> Translate {
         let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");

@@ -1,11 +1,11 @@
 //! The memory management unit between requesters and their caches (`[giles 3.2.7, Fig. 3.12]`; the TLB of a compute
 //! unit in `[vcache 2]`).
 //!
-//! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar
-//! memory of a compute unit. A request that hits in the TLB goes on in the cycle in which it came. One that misses
-//! waits while the page is asked for below; other requests pass it (hit under miss), and requests for the same page
-//! wait with it. In lanes whose order requesters rely on, no request passes another: requests are still looked up as
-//! they come, so that misses overlap, but they leave in order.
+//! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar memory
+//! of a compute unit. A request that hits in the TLB is forwarded in the cycle of its arrival. A request that misses
+//! waits while the translation is requested from below; other requests pass it (hit under miss), except those for its
+//! page, which wait with it. In lanes whose order requesters rely on, requests are looked up as they arrive, so that
+//! misses overlap, but leave in order.
 //!
 //! Answers of caches carry no address. They go straight to the requester and do not pass through the MMU.
 
@@ -25,7 +25,7 @@ use std::{
     rc::Rc,
 };
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct MmuSpec {
     /// Look-ups per port and cycle.
@@ -74,7 +74,7 @@ struct Port {
     turns: RoundRobin,
     /// The last cycle in which something was looked up, and how many look-ups it had.
     looked_up: (u64, usize),
-    /// For each lane, how many requests are queued up to the last one that came before the current shootdown and is
+    /// For each lane, the number of queued requests up to the last one that arrived before the current shootdown and is
     /// affected by it.
     before_order: [usize; 3],
     hits: Counter,
@@ -95,7 +95,7 @@ struct Stays {
 
 /// A lane of a port.
 struct Queue {
-    /// In an ordered lane: requests whose page has been asked for, and those behind them.
+    /// In an ordered lane: requests whose translation is outstanding, and the requests behind them.
     waiting: VecDeque<Waiting>,
     /// In the other lane: requests that wait for a page, by the number of its translation. Those that need not wait any
     /// more go to `waiting`.
@@ -182,7 +182,7 @@ impl Mmu {
         self.each_port(|port| port.lanes.iter().for_each(|queue| queue.to.explain(cx)));
     }
 
-    /// Handles what has come; returns whether more could be looked up in the next cycle.
+    /// Handles the messages that have arrived; returns whether more could be looked up in the next cycle.
     fn cycle(&mut self, now: u64) -> Result<bool, Mistranslation> {
         while let Some(answer) = self.answers.try_recv(Lane::Reply) {
             self.answered(&answer, now)?;
@@ -191,7 +191,7 @@ impl Mmu {
         for port in 0..self.ports.len() {
             more |= self.look_up(port, now)?;
         }
-        // Requests that came before a shootdown use the old translation: the answer waits for them.
+        // Requests that arrived before a shootdown use the old translation: the answer waits for them.
         let ports = &self.ports;
         self.orders.answer(|_| self.misses.has_void() || ports.iter().any(|port| port.borrow().before_order != [0; 3]));
         Ok(more)
@@ -235,8 +235,7 @@ impl Mmu {
         if matches!(front.access, Access::Invalidate | Access::Flush) {
             drop(front);
             if phys.is_some() {
-                // The order is about a physical page that has been shot down: all requests for it have gone on
-                // before.
+                // The order is about a physical page that has been shot down: all requests for it have left before.
                 let requests = &port.lanes[Lane::Request as usize];
                 let goes_on = requests.pending.is_clear();
                 if goes_on {
@@ -290,7 +289,7 @@ impl Mmu {
         Ok(true)
     }
 
-    /// A translation has come: the requests that waited for it go on.
+    /// A translation has arrived: the requests that waited for it continue.
     fn answered(&mut self, answer: &Translated, now: u64) -> Result<(), Mistranslation> {
         let miss = self.misses.get(answer.id);
         // While the tables change, a request may be older or newer than the translation that was found.

@@ -21,14 +21,14 @@ impl PageSize {
     }
 }
 
-/// What may be done to a page. Every mapped page can be read.
+/// Access rights of a page. Every mapped page can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
     pub write: bool,
     pub execute: bool,
 }
 
-/// Where a page is in memory, and what may be done to it.
+/// The physical address of a page, and its access rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
     /// The virtual address of the page's first byte.

@@ -1,8 +1,8 @@
 //! A TLB that several elements share: the second level of a core, or the TLB of an IOMMU, "a second-level shared GPU
 //! TLB" (`[vcache 3]`).
 //!
-//! Its bandwidth is limited to a number of look-ups per cycle. Questions beyond that wait in their wires and are
-//! served round-robin. Misses for one page are merged into one question below.
+//! Its bandwidth is limited to a number of look-ups per cycle. Requests beyond that wait in their wires and are served
+//! round-robin. Misses for one page are merged into one request below.
 
 use crate::{
     FbtTables, PageSize, Tlb, TlbSpec, Translate, Translated,
@@ -16,7 +16,7 @@ use engine::{
 use interconnect::{Pending, Sender, Wire};
 use mem::{PhysAddr, VirtAddr};
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedTlbSpec {
     pub tlb: TlbSpec,
@@ -57,7 +57,7 @@ pub struct SharedTlb {
     looked_up: (u64, Vec<usize>),
     second: Option<Second>,
     misses: Misses,
-    /// By the number of the translation: questions that wait for it, in order of arrival.
+    /// By the number of the translation: the requests that wait for it, in order of arrival.
     waiting: Vec<Vec<Waiting>>,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
@@ -191,7 +191,7 @@ impl SharedTlb {
         self.misses.explain(cx, &self.below);
     }
 
-    /// Looks up questions until the limit of this cycle; returns whether some have to wait for the next cycle.
+    /// Looks up requests until the limit of this cycle; returns whether some have to wait for the next cycle.
     fn look_up(&mut self, now: u64) -> bool {
         if self.looked_up.0 != now {
             self.looked_up.0 = now;
@@ -203,7 +203,7 @@ impl SharedTlb {
             }
             let mut next = self.ready.in_turn([Lane::Request], &self.turns);
             let Some(taken) = next.find(|asker| self.take(*asker, now)) else {
-                // A question that waits for a bank can go on in the next cycle. With one bank, only an event can
+                // A request that waits for a bank can continue in the next cycle. With one bank, only an event can
                 // unblock the others.
                 return self.spec.banks > 1;
             };
@@ -219,7 +219,7 @@ impl SharedTlb {
         (address.0 / PageSize::Small.bytes().0) as usize % self.spec.banks
     }
 
-    /// Takes the next question of an asker, if there is one and it can be accepted.
+    /// Takes the next request of a requester, if there is one and it can be accepted.
     fn take(&mut self, number: usize, now: u64) -> bool {
         let asker = &self.askers[number];
         let Some(question) = asker.from.front(Lane::Request).map(|question| *question) else { return false };
@@ -258,7 +258,7 @@ impl SharedTlb {
         true
     }
 
-    /// A translation has come: answers the questions that waited for it.
+    /// A translation has arrived: answers the requests that waited for it.
     fn answered(&mut self, answer: &Translated, now: u64) {
         let miss = self.misses.get(answer.id);
         let found = answer.found.filter(|_| !miss.is_stale());

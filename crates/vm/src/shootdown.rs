@@ -2,9 +2,9 @@
 //! waits.
 //!
 //! Each element that caches translations receives shootdowns on a wire. It drops the translation at once, is busy for
-//! as long as its spec says, and answers when all earlier requests for it are done; the results of those are not
-//! cached. Elements that others ask come first, or they would be asked again and answer with the old translation:
-//! [`Shootdowns`] works in stages.
+//! the time that its spec states, and answers when all earlier requests for that translation are done; their results
+//! are not cached. [`Shootdowns`] works in stages, lower elements first: a TLB that had dropped a translation could
+//! otherwise fetch the old one again from an element below it.
 
 use crate::{PageSize, Roots};
 use engine::{Context, Counter, Credits, EventCount, Histogram, Lane, Scope};
@@ -107,8 +107,8 @@ pub struct Shootdowns {
 }
 
 impl Shootdowns {
-    /// `stages`: the wires to all elements that cache translations. An element comes in an earlier stage than those
-    /// that ask it.
+    /// `stages`: the wires to all elements that cache translations. An element is in an earlier stage than the elements
+    /// that send it requests.
     pub fn new(stages: Vec<Vec<Wire<Forgotten, Shootdown>>>, roots: &Roots, scope: &Scope) -> Shootdowns {
         let (turn, cycles) = (scope.credits("turn", 1), scope.histogram("shootdown_cycles"));
         Shootdowns { stages, roots: roots.clone(), turn, cycles, scope: scope.clone() }

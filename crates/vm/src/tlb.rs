@@ -77,8 +77,7 @@ impl Tlb {
         }
     }
 
-    /// Inserts a translation and replaces what was known about its page. Returns the entry that had to
-    /// make room.
+    /// Inserts a translation and replaces what was known about its page. Returns the evicted entry.
     pub fn insert(&mut self, asid: Asid, translation: Translation) -> Option<(Asid, Translation)> {
         self.forget(Shootdown::Page { asid, virt: translation.page });
         let Translation { page, size, .. } = translation;

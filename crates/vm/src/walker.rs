@@ -1,9 +1,9 @@
 //! Page-table walkers: a fixed number of them, behind a queue (`[giles 3.2.7]`, `[vcache 2, Table 1]`).
 //!
-//! A walker reads the entries of the tables level by level. Each read is a load of 8 bytes by physical address, on
-//! the wire to a core's cache, a cache of its own, or memory. A page-walk cache of upper levels lets it start lower.
-//! A flat walk instead takes a fixed time, as in M2S-CGM (`[giles]`), and answers with the physical address that the
-//! asker knows.
+//! A walker reads the entries of the tables level by level. Each read is a load of 8 bytes by physical address, on the
+//! wire to a core's cache, a cache of its own, or memory. A page-walk cache of upper levels lets it start lower. A flat
+//! walk instead takes a fixed time, as in M2S-CGM (`[giles]`), and answers with the physical address that the request
+//! carries.
 
 use crate::{
     DriverTables, Mistranslation, PageSize, Rights, Roots, Shootdown, TlbSpec, Translate, Translated, Translation,
@@ -20,12 +20,12 @@ use std::{
     rc::Rc,
 };
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkersSpec {
     /// Number of walkers.
     pub walkers: usize,
-    /// How many questions wait for a walker here; more wait in the wires.
+    /// How many requests wait for a walker here; more wait in the wires.
     pub queue: usize,
     /// How long a shootdown takes here.
     pub shootdown: Cycles,
@@ -33,7 +33,7 @@ pub struct WalkersSpec {
 
 /// How pages are found.
 pub enum Walk {
-    /// A walk takes a fixed time and answers with the asker's physical address, in pages of 4 KiB.
+    /// A walk takes a fixed time and answers with the request's physical address, in pages of 4 KiB.
     Flat { latency: Cycles },
     /// A walk takes a fixed time and looks into tables that a driver keeps.
     Driver { latency: Cycles, tables: DriverTables },
@@ -41,7 +41,7 @@ pub enum Walk {
     Tables { memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec> },
 }
 
-/// Starts walkers at `scope` that answer all of `askers`.
+/// Starts walkers at `scope`, which answer the requests on the wires `askers`.
 pub fn walkers(
     spec: WalkersSpec,
     walk: Walk,
@@ -90,10 +90,10 @@ pub fn walkers(
     }
 }
 
-/// A question, and the index of its asker.
+/// A request, and the index of its requester.
 type Question = (usize, Translate);
 
-/// Takes questions round-robin.
+/// Takes requests round-robin.
 async fn accept(from: Vec<Inlet<Translate>>, queue: Queue<Question>, bell: EventCount, walks: Rc<Walks>, cx: Context) {
     let mut turns = RoundRobin::new(from.len());
     from.iter().for_each(|inlet| cx.takes(inlet));
@@ -147,7 +147,7 @@ impl UnderWay {
     }
 }
 
-/// Questions that wait for the driver to handle a fault.
+/// Requests that wait for the driver to handle a fault.
 struct Faults {
     tables: DriverTables,
     parked: RefCell<Vec<Question>>,
@@ -162,14 +162,14 @@ impl Faults {
         Self { tables, parked: RefCell::default(), bell, faults: scope.counter("faults") }
     }
 
-    /// Parks a question until the driver has answered.
+    /// Parks a request until the driver has answered.
     fn park(&self, (asker, question): Question) {
         self.faults.increment();
         self.parked.borrow_mut().push((asker, question));
         self.tables.fault(question.asid, question.virt, question.write);
     }
 
-    /// Removes the parked questions that `which` selects, in order.
+    /// Removes the parked requests that `which` selects, in order.
     fn take(&self, which: impl Fn(&Translate) -> bool) -> Vec<Question> {
         self.parked.borrow_mut().extract_if(.., |(_, question)| which(question)).collect()
     }
@@ -214,8 +214,8 @@ impl Walker {
             let Translate { asid, virt, phys, .. } = question;
             let may_differ = || self.shared.roots.may_differ(asid, virt);
             let found = match found {
-                // The tables have changed: the asker uses an address from before the change, or one that memory does
-                // not hold yet.
+                // The tables have changed: the requester uses an address from before the change, or one that memory
+                // does not hold yet.
                 Ok(found) if phys.is_some_and(|phys| found.place(virt) != phys) && may_differ() => None,
                 Ok(found) => Some(found),
                 Err(_) if may_differ() => None,
@@ -264,7 +264,7 @@ impl Walker {
     }
 }
 
-/// The result of a walk of flat latency: the address that the asker knows.
+/// The result of a walk of constant latency: the address in the request.
 fn told(question: &Translate) -> Result<Translation, Mistranslation> {
     let Translate { asid, virt, phys, .. } = *question;
     let (size, rights) = (PageSize::Small, Rights { write: true, execute: true });
@@ -409,7 +409,7 @@ impl Shared {
         self.askers[asker].send(Lane::Reply, answer, Translated::BYTES).await;
     }
 
-    /// Answers the questions whose faults the driver has handled.
+    /// Answers the requests whose faults the driver has handled.
     async fn answer_faults(self: Rc<Self>, bell: EventCount, cx: Context) {
         let Method::Driver(_, faults) = &self.method else { return };
         loop {

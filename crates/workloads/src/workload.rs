@@ -11,9 +11,9 @@ use crate::{
 
 /// One built-in workload.
 pub struct Workload {
-    /// Its name on the command line.
+    /// The workload's name on the command line.
     pub name: &'static str,
-    /// One line: what it computes, and how.
+    /// One line that says what the workload computes, and how.
     pub about: &'static str,
     /// The kernels in OpenCL C.
     pub source: &'static str,

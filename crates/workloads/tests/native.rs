@@ -1,7 +1,7 @@
-//! The programs on this computer: are they right without anything of cohesim's?
+//! The built-in programs run natively on this computer, without the simulator, and must compute right results.
 //!
-//! Those for the CPU alone run as they are committed. The host programs of the workloads are built anew and run on PoCL.
-//! That needs gcc, the OpenCL headers and PoCL; without them the test says that nothing was run, or fails where
+//! Programs for the CPU alone run as committed. The host programs of the workloads are rebuilt and run on PoCL. That
+//! needs gcc, the OpenCL headers and PoCL; without them the test reports that nothing was run, or fails where
 //! `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
 
 use std::{
@@ -89,8 +89,10 @@ fn committed(file: &str) -> std::path::PathBuf {
 
 #[test]
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-fn every_openmp_program_is_right_here_and_tells_how_long_it_took() {
-    for program in CPU_PROGRAMS.iter().filter(|program| program.name.ends_with("-omp")) {
+fn every_openmp_program_is_right_natively_and_prints_how_long_it_took() {
+    let programs: Vec<_> = CPU_PROGRAMS.iter().filter(|program| program.name.ends_with("-omp")).collect();
+    assert!(programs.len() >= 6, "{} programs", programs.len());
+    for program in programs {
         for threads in ["1", "2", "8"] {
             let name = program.name.trim_end_matches("-omp");
             let (code, said, trouble) = run(&committed("openmp.elf"), &[name, "--threads", threads, "--time"]);

@@ -28,16 +28,22 @@ fn facts(workload: &Workload, name: &str, threads: usize) -> (engine::Time, Vec<
 }
 
 /// Machines whose host is outside; machines with a CPU run whole programs (`machine/tests/complex.rs`).
-fn gpus() -> impl Iterator<Item = &'static str> {
-    shipped().filter(|name| {
-        Machine::load(name, &[]).is_ok_and(|machine| machine.cpu.is_none() && machine.serves_rust_hosts())
-    })
+fn gpus() -> Vec<Machine> {
+    let loaded = shipped().map(|name| Machine::load(name, &[]).unwrap_or_else(|error| panic!("{name}: {error}")));
+    let machines: Vec<_> = loaded.filter(|machine| machine.cpu.is_none() && machine.serves_rust_hosts()).collect();
+    let names: Vec<_> = machines.iter().map(|machine| machine.name.as_str()).collect();
+    assert!(
+        ["skeleton", "r9nano", "mini-halcone", "multi-shared"].iter().all(|name| names.contains(name)),
+        "{names:?}"
+    );
+    machines
 }
 
 #[test]
 fn every_workload_is_right_on_every_machine_of_few_gpus() {
     // For machines with several GPUs on a fabric, `cargo xtask check-systems` runs whole programs.
-    for name in gpus().filter(|name| Machine::load(name, &[]).is_ok_and(|machine| machine.fabric.is_none())) {
+    for machine in gpus().iter().filter(|machine| machine.fabric.is_none()) {
+        let name = machine.name.as_str();
         for workload in
             ALL.iter().filter(|workload| name != "mini-nmoesi" || !SHARED_IN_A_KERNEL.contains(&workload.name))
         {
@@ -61,7 +67,8 @@ fn stale_data_is_seen_by_the_check_where_stores_are_not_coherent_inside_a_kernel
 
 #[test]
 fn threads_change_no_statistic_of_any_machine() {
-    for name in gpus() {
+    for machine in gpus() {
+        let name = machine.name.as_str();
         for workload in ["vecadd", "matmul", "histogram", "reduction"] {
             let workload = workloads::find(workload).expect("it is built in");
             let same = facts(workload, name, 1) == facts(workload, name, 2);

@@ -23,7 +23,7 @@ pub struct Cpu {
     pub instructions: u64,
     /// `rdtsc` reads this plus the number of instructions executed. A caller that models time sets it.
     pub tsc_offset: u64,
-    /// What `rdtscp` says of the processor that executes it.
+    /// The processor number that `rdtscp` returns.
     pub processor: u32,
     /// When the program last passed the begin and the end marker of its region of interest, as values of `rdtsc`. The
     /// markers are `nop`s with a displacement that does not occur by chance ([`MARKS`]).

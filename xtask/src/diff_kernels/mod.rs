@@ -44,7 +44,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     let mut arguments = arguments.iter();
     while let Some(flag) = arguments.next() {
         let value = arguments.next().ok_or(USAGE)?;
-        let number: u64 = value.parse().map_err(|_| format!("{flag} wants a number, not '{value}'\n{USAGE}"))?;
+        let number: u64 = value.parse().map_err(|_| format!("{flag} needs a number, not '{value}'\n{USAGE}"))?;
         match flag.as_str() {
             "--count" => options.count = number as usize,
             "--seed" => options.seed = number,

@@ -17,7 +17,7 @@ pub mod damage;
 
 pub const TARGET: Target = Target {
     name: "elf",
-    about: "damaged and generated program files, without time and on machines",
+    about: "damaged and generated program files, functionally and on machines",
     share: 2,
     chunk: 100,
     quick: 600,
@@ -63,8 +63,8 @@ fn run(case: &mut Case) -> Result<Did, String> {
     let machine = Machine::load(name, &sets).map_err(|error| error.to_string())?;
     match (first, guest::on(&machine, &guest, 1)) {
         (None, Err(Failed::Refused(_))) => Ok(Did::Refused),
-        (None, _) => Err(format!("refused without time, and not on {name}")),
-        (Some(_), Err(Failed::Refused(error))) => Err(format!("runs without time, and {name} refuses it: {error}")),
+        (None, _) => Err(format!("refused in the functional run, and not on {name}")),
+        (Some(_), Err(Failed::Refused(error))) => Err(format!("runs functionally, and {name} refuses it: {error}")),
         (_, Err(Failed::Wrong(error))) => Err(error),
         (Some(first), Ok(second)) => compare(&first, &second).map(|()| Did::Ran),
     }
@@ -78,13 +78,15 @@ pub fn compare(first: &Ended, second: &Ended) -> Result<(), String> {
     }
     let (one, other) = (first.end.exit_code(), second.end.exit_code());
     if one != other {
-        return Err(format!("without time: {}; on the machine: {}", first.end, second.end));
+        return Err(format!("functional run: {}; on the machine: {}", first.end, second.end));
     }
     match first.out.iter().zip(&second.out).position(|(one, other)| one != other) {
-        Some(at) => Err(format!("what is printed differs at byte {at}")),
-        None if first.out.len() != second.out.len() => {
-            Err(format!("{} bytes are printed without time, {} on the machine", first.out.len(), second.out.len()))
-        }
+        Some(at) => Err(format!("the outputs differ at byte {at}")),
+        None if first.out.len() != second.out.len() => Err(format!(
+            "{} bytes are printed in the functional run, {} on the machine",
+            first.out.len(),
+            second.out.len()
+        )),
         None => Ok(()),
     }
 }

@@ -12,7 +12,7 @@ use workloads::{Functional, Timed};
 
 pub const TARGET: Target = Target {
     name: "kernels",
-    about: "generated OpenCL kernels on machines, compared with a run without time (clang-19 is needed)",
+    about: "generated OpenCL kernels on machines, compared with a functional run (clang-19 is needed)",
     share: 3,
     chunk: 5,
     quick: 30,
@@ -46,15 +46,18 @@ fn run(case: &mut Case) -> Result<Did, String> {
     let one = NonZero::<usize>::MIN;
     let mut plain = Functional::new(&object, one).map_err(|error| error.to_string())?.with_limit(LIMIT);
     let expected =
-        compare::outputs(&program, case.seed, &mut plain).map_err(|error| format!("without time: {error}"))?;
+        compare::outputs(&program, case.seed, &mut plain).map_err(|error| format!("functional run: {error}"))?;
     let machine = Machine::load(name, &[]).map_err(|error| error.to_string())?;
     let options = Options { check: true, ..Options::default() };
     let mut timed = Timed::new(&object, &machine, &options).map_err(|error| error.to_string())?;
-    let found = compare::outputs(&program, case.seed, &mut timed).map_err(|error| format!("in time: {error}"))?;
-    timed.finish().map_err(|error| format!("in time: {error}"))?;
+    let found = compare::outputs(&program, case.seed, &mut timed).map_err(|error| format!("timed run: {error}"))?;
+    timed.finish().map_err(|error| format!("timed run: {error}"))?;
     for (buffer, (expected, found)) in program.buffers().iter().zip(expected.iter().zip(&found)) {
         if let Some(at) = expected.iter().zip(found).position(|(one, other)| one != other) {
-            return Err(format!("byte {at} of {}: {} without time, {} in time", buffer.name, expected[at], found[at]));
+            return Err(format!(
+                "byte {at} of {}: {} in the functional run, {} in the timed one",
+                buffer.name, expected[at], found[at]
+            ));
         }
     }
     Ok(Did::Ran)

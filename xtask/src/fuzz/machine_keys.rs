@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loader_tells_its_keys_and_words() {
+    fn the_loader_lists_its_keys_and_words() {
         let keys = keys("apu-c-l3");
         let key = |path: &str| keys.iter().find(|key| key.path == path).expect("it is a key");
         assert_eq!(key("gpu.l2.ways").value.as_deref(), Some("16"));

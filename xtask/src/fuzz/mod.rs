@@ -29,13 +29,13 @@ pub use worker::run as work;
 const USAGE: &str = "\
 usage: cargo xtask fuzz [--minutes N | --cases N | --quick] [--target NAME]... [--seed S] [--jobs N] [--keep STEPS]
 
-  --minutes N     go on for N minutes in all, shared out among the targets
+  --minutes N     run for N minutes in total, divided among the targets
   --cases N       N cases of each target
-  --quick         a fixed number of cases of each target, a minute in all: what continuous integration runs
-  --target NAME   this class of inputs only; can be given again
-  --seed S        the first seed [default: 1]; the summary names the next one, to go on from
+  --quick         a fixed number of cases of each target, about a minute in total, as in continuous integration
+  --target NAME   this class of inputs only; can be given several times
+  --seed S        the first seed [default: 1]; the summary prints the next one, from which to continue
   --jobs N        worker processes at a time [default: 1]
-  --keep STEPS    of one case these steps only, such as 0,3; `none` for no step: how a failure was made smaller
+  --keep STEPS    run these steps of one case only, such as 0,3, or `none`; printed for shrunk failures
 
 Targets:";
 

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub fn run(arguments: &[String]) -> Result<String, String> {
     let [name, first, count, keep @ ..] = arguments else { return Err("fuzz-worker is started by fuzz".to_owned()) };
     let target = find(name)?;
-    let number = |text: &String| text.parse::<u64>().map_err(|_| format!("'{text}' is no number"));
+    let number = |text: &String| text.parse::<u64>().map_err(|_| format!("'{text}' is not a number"));
     let (first, count) = (number(first)?, number(count)?);
     let keep = keep.first().map(|text| parse_keep(text)).transpose()?;
     for seed in first..first.saturating_add(count) {

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 
 pub const TARGET: Target = Target {
     name: "x86",
-    about: "generated instructions on a core in time, compared with a run without time",
+    about: "generated instructions on a timed core, compared with a functional run",
     share: 2,
     chunk: 50,
     quick: 250,
@@ -80,7 +80,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     guest.time = engine::Time::micros(50_000);
     let (first, _) = guest::functional(&guest).map_err(|error| format!("it is refused: {error}"))?;
     if first.end != (End::Exited { code: 0 }) {
-        return Err(format!("without time: {}", first.end));
+        return Err(format!("functional run: {}", first.end));
     }
     match guest::on(&machine, &guest, 1) {
         Ok(second) if second.end == first.end => compare(&first, &second).map(|()| Did::Ran),

@@ -26,7 +26,7 @@ fn disassemble_chunk(candidates: &[&[u32]]) -> Result<Vec<Option<String>>, Strin
             words.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:#04x}")).collect();
         input += &format!("[{}]\n{MARK}\n", bytes.join(" "));
     }
-    // The tool fails if it rejects any word, which is no failure here.
+    // The tool fails if it rejects any word, which is not a failure here.
     let arguments = ["--disassemble", "-triple=amdgcn", "-mcpu=gfx803"].map(OsStr::new);
     let Output { out, complaints, .. } = run("llvm-mc-19", arguments, input.as_bytes())?;
 

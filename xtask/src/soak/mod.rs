@@ -58,11 +58,11 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     for (program, expected) in chosen.iter().zip(&expected) {
         match expected {
             Ok(ended) if program.code.is_none_or(|code| ended.code == Some(code)) => {}
-            Ok(ended) => return Err(format!("{} without time: {}", program.name, ended.told())),
-            Err(error) => return Err(format!("{} without time: {error}", program.name)),
+            Ok(ended) => return Err(format!("{}, functional run: {}", program.name, ended.told())),
+            Err(error) => return Err(format!("{}, functional run: {error}", program.name)),
         }
     }
-    println!("soak: {} programs run without time in {} s", chosen.len(), start.elapsed().as_secs());
+    println!("soak: {} programs run functionally in {} s", chosen.len(), start.elapsed().as_secs());
 
     let pairs: Vec<(usize, &String)> =
         (0..chosen.len()).flat_map(|place| plan.systems.iter().map(move |system| (place, system))).collect();

@@ -76,7 +76,7 @@ pub fn all(root: &Path, folder: &Path) -> Result<Vec<Program>, String> {
         all.push(Program { name, path, arguments, code: Some(code), writes, varies: false, shares });
     }
     all.extend(workloads::ALL.iter().map(|workload| built_in(workload.name, &["--size", "tiny"])));
-    // Microbenchmarks print times, which differ from those of a run without time.
+    // Microbenchmarks print times, which differ from those of a functional run.
     for program in workloads::CPU_PROGRAMS.iter().filter(|program| program.name != "core-probes") {
         let arguments: &[&str] =
             if program.name == "litmus" { &["all", "--runs", "5"] } else { &["--size", "tiny", "--threads", "4"] };

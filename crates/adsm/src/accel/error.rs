@@ -3,9 +3,11 @@
 /// An error of a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    #[error("{device} has no room for {asked} bytes{}", free.map(|f| format!(" ({f} are free)")).unwrap_or_default())]
+    #[error("{device} has not enough memory for {asked} bytes{}", free.map(|f| format!(" ({f} are free)")).unwrap_or_default())]
     OutOfMemory { device: String, asked: usize, free: Option<u64> },
-    #[error("{device} is lost: {why}; what only it had is gone; salvage() brings back what the CPU last had")]
+    #[error(
+        "{device} is lost: {why}; data that only this device held is gone; salvage() restores the CPU's latest copies"
+    )]
     Lost { device: String, why: String },
     #[error("{device}: {what} failed: {why}")]
     Failed { device: String, what: &'static str, why: String },

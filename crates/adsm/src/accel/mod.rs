@@ -35,7 +35,7 @@ pub struct DeviceMemory {
     pub len: usize,
     /// The CPU's address of the same bytes, if there is one.
     pub host: Option<usize>,
-    /// What the device needs to free it.
+    /// The handle with which the device frees the memory.
     pub handle: u64,
 }
 

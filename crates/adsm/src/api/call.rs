@@ -140,7 +140,7 @@ impl<'a> Call<'a> {
 }
 
 /// A call that has not been synchronised. Dropping it waits too, but can't report an error.
-#[must_use = "an error of the kernel is told by sync()"]
+#[must_use = "sync() reports errors of the kernel"]
 pub struct InFlight<'a> {
     host: Arc<Host>,
     flight: Arc<Flight>,

@@ -201,7 +201,7 @@ pub unsafe extern "C" fn adsm_call_on(
     arguments: *const CArgument,
     count: usize,
 ) -> c_int {
-    // A negative number is no device.
+    // A negative number names no device.
     let device = usize::try_from(device).unwrap_or(usize::MAX);
     // SAFETY: guaranteed by the caller.
     unsafe { start(Some(device), kernel, (grid, block), arguments, count) }

@@ -26,7 +26,8 @@ impl Keeper for Host {
         add(&self.stats.fault_nanoseconds, begin.elapsed().as_nanos() as u64);
         self.trace.span(What::Fault, begin, 0);
         if let Err(error) = &served {
-            let _ = writeln!(std::io::stderr(), "adsm: {address:#x} was touched and can't be had: {error}");
+            let _ =
+                writeln!(std::io::stderr(), "adsm: {address:#x} was accessed, but its data can't be fetched: {error}");
         }
         served.is_ok()
     }

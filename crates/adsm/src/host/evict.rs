@@ -65,7 +65,7 @@ impl Host {
             while end < run.blocks.end && object.blocks[end].try_lock_in(self.rules.dirty) {
                 end += 1;
             }
-            // On failure they stay dirty: the next call sends them again and reports the error.
+            // Blocks that could not be sent stay dirty: the next call sends them again and reports the error.
             if end > from && self.send_and_keep(object, from..end, self.rules.dirty, object.last()).is_err() {
                 add(&self.stats.failed_evictions, 1);
             }

@@ -4,7 +4,7 @@ use crate::memory::{Object, Run};
 use std::{collections::VecDeque, sync::Arc};
 
 /// The queue of dirty runs. **Invariant:** no block is in it twice. Otherwise a stale entry would evict a block that
-/// was just opened, and a store that needs two blocks could fault for ever.
+/// was just opened, and a store that needs two blocks could fault forever.
 #[derive(Default)]
 pub struct Queue {
     runs: VecDeque<Run>,

@@ -54,7 +54,7 @@ impl Host {
         flights.iter().filter(|flight| flight.is_running(&*self.accels[device])).count()
     }
 
-    /// Marks a device as lost if the error says so.
+    /// Marks a device as lost if the error reports its loss.
     pub(super) fn heed(&self, device: usize, error: &Error) {
         if matches!(error, Error::Device(DeviceError::Lost { .. })) {
             self.lost[device].store(true, Ordering::Relaxed);

@@ -6,8 +6,8 @@
 //! another element is used.
 //!
 //! Only a fault shows that a block was read, and a fault costs as much as a small transfer. A block that was read after
-//! each of eight returns is trusted: it is opened without a fault, as many times in a row as it was seen to be read.
-//! Then it is left closed once, as a check.
+//! each of the last eight returns is trusted: it is opened without a fault, for as many returns as it was seen to be
+//! read. Then it is left closed once, to check that the program still reads it.
 
 use std::{
     ops::Range,
@@ -36,9 +36,9 @@ struct Looks {
     trusted: u8,
 }
 
-/// This many consecutive returns make a block expected.
+/// Number of consecutive returns after which a block is expected to be read.
 const HABIT: u8 = 3;
-/// This many make it trusted.
+/// Number of consecutive returns after which a block is trusted.
 const TRUST: u8 = 8;
 /// Upper limit of `seen`, and so of consecutive openings on trust.
 const MOST: u8 = 32;
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_looked_at_after_three_calls_is_expected_after_the_fourth_and_given_up_when_it_is_not_wanted() {
+    fn a_block_read_after_three_calls_is_expected_after_the_fourth_and_no_longer_if_it_is_not_read() {
         let habit = Habit::new(4);
         assert_eq!(habit.returned(), 0..0);
         for _ in 0..3 {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_looked_at_after_eight_calls_is_trusted_eight_times_and_then_watched_once() {
+    fn a_block_read_after_eight_calls_is_trusted_eight_times_and_then_watched_once() {
         let habit = Habit::new(2);
         habit.returned();
         let looked_at = |times| {

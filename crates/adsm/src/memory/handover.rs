@@ -4,7 +4,7 @@
 //! After a call that may write an object, its device alone has every block. Each later change of blocks is marked
 //! before it is made, by the thread that has locked them. The next such call on the same device checks only the marked
 //! blocks. Between marking and changing, the marking thread checks again for calls in flight, and a call registers as
-//! in flight before it reads the marks. So one of them sees the other. Hence `SeqCst`.
+//! in flight before it reads the marks. So at least one of the two notices the other. Hence `SeqCst`.
 
 use std::{
     ops::Range,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn many_blocks_are_looked_at_by_64ths_and_none_is_missed() {
+    fn many_blocks_are_checked_by_64ths_and_none_is_missed() {
         let handover = Handover::new(1000);
         handover.end(0);
         handover.mark(&(15..16));

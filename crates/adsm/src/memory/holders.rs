@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_device_asked_for_comes_first_if_it_has_the_block() {
+    fn the_requested_device_comes_first_if_it_has_the_block() {
         let holders = Holders::new(2);
         holders.add(5);
         holders.add(0);

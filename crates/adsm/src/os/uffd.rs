@@ -234,7 +234,7 @@ fn retry(mut ask: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The thread: serves one fault at a time until told to stop.
+/// The thread: serves one fault at a time until it is stopped.
 fn serve(file: &OwnedFd, stop: &OwnedFd) {
     loop {
         let ready = libc::POLLIN;

@@ -25,7 +25,7 @@ int main(void) {
     CHECK(adsm_devices() == 3);
     unsigned char *x = adsm_alloc(BYTES), *y = adsm_alloc_on(2, BYTES);
     CHECK(x && y);
-    CHECK(adsm_alloc_on(3, BYTES) == NULL && strstr(adsm_error(), "device=3 makes no sense"));
+    CHECK(adsm_alloc_on(3, BYTES) == NULL && strstr(adsm_error(), "device=3 is not valid"));
     CHECK(adsm_alloc_on(-1, BYTES) == NULL);
 
     adsm_kernel *kernel = adsm_kernel_new("add_one");

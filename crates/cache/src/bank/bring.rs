@@ -1,10 +1,10 @@
-//! Accesses that need their line here: what they would find, and fetching the line for them.
+//! Accesses that are performed in this cache and so need their line here: looks the line up, and fetches it for them.
 
 use super::{Bank, Offer, stands};
 use mem::{Block, LINE};
 use protocol::{Cell, Impossible, Msg, perform};
 
-/// What an access would find now.
+/// The state in which an access would find its line now.
 #[derive(Clone, Copy, Debug)]
 pub enum Meets {
     /// The line has a transaction that must complete first.

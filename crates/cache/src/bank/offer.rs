@@ -1,4 +1,4 @@
-//! How a bank accepts a message: it is answered now, waits, or is turned away.
+//! How a bank accepts a message: it is served now, queued, or refused.
 
 use super::{Bank, Wait};
 use mem::{Block, LINE};
@@ -11,7 +11,7 @@ pub enum Offer {
     Taken,
     /// No space to wait: offer it again later.
     Refused,
-    /// No space to wait, and its sender has been told to ask again.
+    /// There is no space to wait: the message has been refused, and its sender will repeat it.
     Nacked,
 }
 
@@ -41,7 +41,7 @@ impl Bank {
         let own_place = self.is_away(msg.line) && self.has_too_many_of_peers();
         // Only requests are limited: probes, and messages that return from above, must always get through.
         if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
-            // It can be answered now only if no earlier message waits in its queue.
+            // The message can be served now only if no earlier message waits in its queue.
             if self.waiting.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
                 return Ok(self.turn_away(&msg));
             }
@@ -68,9 +68,9 @@ impl Bank {
         Ok(Offer::Taken)
     }
 
-    /// Turns away a request that has no space to wait. Some senders answer a probe about a line only when they know
-    /// the outcome of their own request for it. Such a request must not stay on the wire, because messages behind it
-    /// may be ones that a probe of this cache waits for.
+    /// Refuses a request that has no space to wait. Some senders answer a probe about a line only when they know the
+    /// outcome of their own request for it. Such a request must not stay on the wire, because messages behind it may be
+    /// ones that a probe of this cache waits for.
     fn turn_away(&mut self, msg: &Msg<LINE>) -> Offer {
         if !self.nacks {
             return Offer::Refused;

@@ -50,7 +50,7 @@ impl Bank {
         self.leaving.extend(lines.filter(|line| which(*line)));
     }
 
-    /// Starts to give up one line, if it is here or on its way.
+    /// Starts to give up one line, if it is held or in flight.
     pub fn leave(&mut self, line: LineAddr) {
         if self.state(line) != self.nothing.state {
             self.leaving.insert(line);
@@ -71,8 +71,8 @@ impl Bank {
         self.at_once(&Msg::new(self.spec.me, self.spec.me, Kind::Evict, line, Block::EMPTY))
     }
 
-    /// Has a line evicted and written back as far as that can go on now, before anything else; returns whether the line
-    /// is gone.
+    /// Evicts a line and writes it back, as far as that is possible now, ahead of all other work; returns whether the
+    /// line is gone.
     pub fn part_with(&mut self, line: LineAddr) -> Result<bool, Box<Impossible>> {
         loop {
             let state = usize::from(self.state(line));
@@ -95,7 +95,7 @@ impl Bank {
         lines
     }
 
-    /// Whether a line has been requested and none of its bytes has come.
+    /// Whether a line has been requested and none of its bytes has arrived.
     pub fn awaits_data(&self, line: LineAddr) -> bool {
         let found = self.line(self.find(line), line);
         found.is_asked() && found.is_empty()

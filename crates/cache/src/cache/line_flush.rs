@@ -1,9 +1,10 @@
 //! Flushes of single lines, as a core's `clflush` asks for them.
 //!
-//! A flush goes down, past the other caches, to the cache that is nearest to memory. There the line is evicted like a
-//! victim: all caches above give it up, and it is written to memory if it has changed. If GPUs join in memory, memory
-//! then makes them give the line up as well. The answer goes back the same way when no cache holds the line. Several
-//! flushes may be in flight: as many per first-level cache as it has MSHRs.
+//! A flush passes the caches on its way down and is carried out by the cache nearest to memory, which evicts the line
+//! like a victim: all caches above it give the line up, and it is written to memory if it has changed. If GPUs are
+//! connected to memory and not to that cache, memory makes them give the line up as well. When no cache holds the line,
+//! the answer returns on the path of the flush. Each first-level cache may have as many flushes in flight as it has
+//! MSHRs.
 
 use super::Cache;
 use engine::Lane;

@@ -1,9 +1,9 @@
-//! Orders for all lines, or all lines of a page. They come when a kernel starts or ends, when a compute unit acquires
-//! or releases, or from a cache above that carries out such an order.
+//! Orders for all lines, or all lines of a page. A cache receives one when a kernel starts or ends, when a compute unit
+//! acquires or releases, and from a cache above that carries out such an order.
 //!
 //! The table of orders ([`protocol::orders`]) decides the steps of an order and their sequence. The cache keeps the
-//! record that the table works on, passes a message for all lines to each of its lines, and tells the record when all
-//! have answered.
+//! record that the table works on, passes a message for all lines to each of its lines, and reports to the record when
+//! all of them have answered.
 
 use super::Cache;
 use engine::Lane;
@@ -135,7 +135,7 @@ impl Cache {
             } else if self.to.leads_to(send.to) {
                 self.to.send(send.into());
             } else {
-                let top = self.top.as_ref().expect("a node that is no neighbour is a requester");
+                let top = self.top.as_ref().expect("a node that is not a neighbour is a requester");
                 let (port, reply) = self.orders.reply.take().expect("a requester is told once");
                 let stamp = stamp_of(self.to.era, send.stamps.cts);
                 top.wires[port].2.send(Lane::Reply, Reply { stamp, ..reply }, HEADER);

@@ -74,7 +74,7 @@ impl Cache {
         Ok(true)
     }
 
-    /// Performs a waiting access whose line is here and wanted by a probe. While an outgoing message is blocked,
+    /// Performs a waiting access whose line is held and requested by a probe. While an outgoing message is blocked,
     /// probes go before all else; a line that a probe takes before it was used would have to be fetched again.
     pub(super) fn use_wanted(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(top) = &self.top else { return Ok(false) };

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// A refused request is retried after `LEAST` cycles and up to `SPREAD` more, from a pseudo-random sequence that is
-/// identical in every run. Without the spread, caches that want one line could starve each other for ever.
+/// identical in every run. Without the spread, caches that request one line could starve each other forever.
 const LEAST: u64 = 8;
 const SPREAD: u64 = 64;
 

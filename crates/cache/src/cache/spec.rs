@@ -25,7 +25,7 @@ pub struct CacheSpec {
     pub lifts_requests: bool,
     /// Whether flushes of single lines are carried out here, as memory is below; otherwise they are passed on.
     pub flushes_lines: bool,
-    /// Whether memory below has to flush such a line after this cache, because others hold it beside this one.
+    /// Whether memory below has to flush such a line after this cache, because other caches may hold it, too.
     pub flushes_below: bool,
     /// Whether every acquire of a requester has system scope: copies held here and below are invalidated.
     pub wide_acquires: bool,
@@ -33,8 +33,8 @@ pub struct CacheSpec {
     pub virtual_tags: bool,
     /// How many names of pages it can replace by leading ones before a look-up.
     pub remaps: usize,
-    /// Whether the forward-backward table below hears of each line that is gone from the cache, and not from its
-    /// protocol.
+    /// Whether the cache itself, and not its protocol, notifies the forward-backward table below of each line that it
+    /// no longer holds.
     pub tells_gone: bool,
     /// Whether reads that missed in the requester's TLB are counted by hit, miss and merged.
     pub counts_tlb_misses: bool,

@@ -1,9 +1,9 @@
 //! Restart of logical time when timestamps overflow (`[halcone 3.2.6]`).
 //!
-//! A home whose timestamps overflow restarts its time by itself and tells the caches above, in order behind all
-//! earlier answers. They drop every lease and tell the caches above them in turn. So every answer that a cache
-//! receives is clearly from before or after the restart, and copies read in the meantime count as read before it in
-//! logical time. Only requests can arrive late: timestamps from before the restart are dropped on arrival.
+//! A home whose timestamps overflow restarts its time and notifies the caches above it, in order behind all earlier
+//! answers. These drop every lease and notify the caches above them in turn. So every answer that a cache receives is
+//! clearly from before or after the restart, and copies read in the meantime count as read before it in logical time.
+//! Only requests can arrive late: timestamps from before the restart are dropped on arrival.
 
 use super::{Cache, NOBODY};
 use engine::Lane;
@@ -44,7 +44,7 @@ impl Cache {
         stamp_of(self.eras.get(&place).copied().unwrap_or(0), time)
     }
 
-    /// A request in this cache's era; `None` if the requester has heard of a restart that this cache has not heard of
+    /// A request in this cache's era; `None` if the requester has learnt of a restart that this cache has not learnt of
     /// yet.
     pub(super) fn in_our_time(&self, request: Request) -> Option<Request> {
         let (era, time) = era_and_time(request.stamp);

@@ -2,15 +2,15 @@
 //!
 //! A first-level cache forms the tag of a request. Below it, protocols use tags in place of addresses, down to the
 //! forward-backward table (`vm::Fbt`), which translates them to physical addresses. To remove a page, that table
-//! recalls its lines from the second-level cache one by one and sends the page to all first-level caches. A
-//! first-level cache that holds or awaits a line of the page invalidates all its lines (the invalidation filter,
-//! `[vcache 4.2]`). A line in flight at that time is used to answer the waiting requests and not kept.
+//! recalls its lines from the second-level cache one by one and sends the page to all first-level caches. A first-level
+//! cache that holds or awaits a line of the page invalidates all its lines (the invalidation filter, `[vcache 4.2]`). A
+//! line in flight at that time is used to answer the waiting requests and not kept.
 //!
-//! A first-level cache may know the leading names of pages that are read under others; requests then use these (dynamic
-//! synonym remapping, `[vcache 4.3]`).
+//! A first-level cache may have learnt the leading name of a page that is read under another name. Its requests then
+//! use the leading name (dynamic synonym remapping, `[vcache 4.3]`).
 //!
-//! The physical addresses that requesters know are kept alongside, for the golden image and for walks of flat
-//! latency.
+//! The physical addresses that requesters give are kept beside the tags. Only the golden image and page walks of
+//! constant latency use them.
 
 use super::{Cache, NOBODY};
 use crate::front;
@@ -30,11 +30,11 @@ pub(super) struct VirtualTags {
     frames: FxHashMap<u64, u64>,
     /// Lines in flight that must not be kept. Never iterated.
     unwanted: FxHashSet<LineAddr>,
-    /// The line that has just come and is used for answers without being kept.
+    /// The line that has just arrived and is used for answers without being kept.
     once: Option<LineAddr>,
     /// Recalls of lines that have a transaction in flight.
     recalls: Vec<Msg<LINE>>,
-    /// Notices of lines that went because all are to be forgotten, until that is over.
+    /// Notices of lines that have been dropped by an invalidation of the whole cache; held back until it completes.
     swept: Option<Vec<Msg<LINE>>>,
     filtered: Counter,
     forgotten: Counter,
@@ -71,7 +71,7 @@ impl VirtualTags {
         }
     }
 
-    /// Learns the leading name of a page, if the message tells one.
+    /// Learns the leading name of a page, if the message has one.
     fn learn(&mut self, msg: &Msg<LINE>) -> bool {
         if msg.data.mask().is_empty() {
             return false;
@@ -114,14 +114,14 @@ impl Cache {
         Packet { frame: frame.into(), once: msg.kind == Kind::Data && tags.once == Some(msg.line), ..msg.into() }
     }
 
-    /// Records the physical page that came with a message.
+    /// Records the physical page that a message carries.
     pub(super) fn note(&mut self, packet: &Packet) {
         if let (Some(tags), Some(frame)) = (&mut self.tags, packet.frame.known()) {
             tags.frames.insert(packet.msg.line.0 / PAGE, frame.0);
         }
     }
 
-    /// A line has come: evicts it again if it must not be kept, after the requests that waited have been answered.
+    /// A line has arrived. If it must not be kept, evicts it after the waiting requests have been answered.
     pub(super) fn came(&mut self, packet: &Packet) -> Result<(), Box<Impossible>> {
         let Some(tags) = &mut self.tags else { return Ok(()) };
         if packet.msg.kind != Kind::Data {
@@ -135,21 +135,21 @@ impl Cache {
         Ok(())
     }
 
-    /// The answers from a line that is not kept have been sent.
+    /// All requests that waited for a line that is not kept have been answered.
     pub(super) fn answered_once(&mut self) {
         if let Some(tags) = &mut self.tags {
             tags.once = None;
         }
     }
 
-    /// All lines are to be forgotten: notices of those that go are kept back.
+    /// The invalidation of all lines begins: notices of dropped lines are held back until it ends.
     pub(super) fn begin_sweep(&mut self, order: &Msg<LINE>) {
         if let Some(tags) = self.tags.as_mut().filter(|_| order.kind == Kind::Invalidate && order.line == WHOLE) {
             tags.swept.get_or_insert_default();
         }
     }
 
-    /// Whether a notice is kept back.
+    /// Whether a notice is held back.
     pub(super) fn keeps_back(&mut self, notice: &Msg<LINE>) -> bool {
         let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.as_mut()) else { return false };
         let kept = notice.of.is_none();
@@ -157,8 +157,8 @@ impl Cache {
         kept
     }
 
-    /// All lines have been invalidated. If no line has come since, one notice says so; otherwise each line that has not
-    /// come again has its own notice.
+    /// All lines have been invalidated. If no line has arrived since, one notice covers the whole cache; otherwise each
+    /// dropped line that has not been fetched again gets a notice of its own.
     pub(super) fn end_sweep(&mut self) {
         let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.take()) else { return };
         let held = self.bank.lines();
@@ -171,8 +171,8 @@ impl Cache {
         }
     }
 
-    /// The forward-backward table recalls a line: it is given up now or, if it has a transaction in flight, after
-    /// that.
+    /// The forward-backward table recalls a line: the cache gives it up now or, if the line has a transaction in
+    /// flight, when that has completed.
     pub(super) fn recall(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
         // An atomic access that the line was fetched for is performed first; otherwise it would be fetched again and
         // again.
@@ -185,13 +185,13 @@ impl Cache {
         Ok(())
     }
 
-    /// Gives up a recalled line if that is possible now; returns whether the recall is over.
+    /// Gives up a recalled line if that is possible now; returns whether the recall has completed.
     fn gives_up(&mut self, recall: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         if self.bank.tells_gone { self.bank.part_with(recall.line) } else { self.bank.at_once(recall) }
     }
 
-    /// Carries out recalls and page removals of the forward-backward table; returns whether there was something to
-    /// do. None of them waits for a request to below.
+    /// Carries out recalls and page removals of the forward-backward table; returns whether there was something to do.
+    /// None of them waits for a request that this cache has sent below.
     pub(super) fn obey_table(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(tags) = &mut self.tags else { return Ok(false) };
         let mut did = false;
@@ -213,8 +213,8 @@ impl Cache {
         Ok(self.answer_page_order() || self.top.is_some() && self.forget_page()? || did)
     }
 
-    /// Answers a driver's order about a physical page, if one has come: the forward-backward table has already had
-    /// its lines given up.
+    /// Answers a driver's order about a physical page, if one has arrived. Nothing is left to do: the forward-backward
+    /// table has already recalled the page's lines.
     fn answer_page_order(&self) -> bool {
         let Some(top) = &self.top else { return false };
         let is_order = |request: &Request| matches!(request.access, Access::Invalidate | Access::Flush);
@@ -226,7 +226,7 @@ impl Cache {
         true
     }
 
-    /// Takes the removal of a page, if one has come.
+    /// Takes an order to remove a page, if one has arrived.
     fn forget_page(&mut self) -> Result<bool, Box<Impossible>> {
         let is_word = |packet: &Packet| packet.msg.kind == Kind::Inval && is_order(packet.msg.line);
         let word = |inlet: &Inlet<Packet>| inlet.front(Lane::Coherence).map(|packet| *packet).filter(is_word).is_some();

@@ -73,7 +73,7 @@ fn a_miss_that_finds_no_mshr_is_tried_again_when_the_port_is_free_after_an_answe
 }
 
 /// The second load is looked up in cycle 3 and waits for the line, which arrives in 22. The port serves the first load
-/// in 22 and the second in 23: replies in 25 and 26, and memory is asked once.
+/// in 22 and the second in 23: replies arrive in 25 and 26, and memory gets one request.
 #[test]
 fn a_load_of_a_line_in_flight_waits_for_it_and_is_served_a_cycle_after_the_first() {
     let report = run(cache(), vec![load(0, 7), load(1, 7)]);

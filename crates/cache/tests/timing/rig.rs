@@ -21,7 +21,7 @@ const CACHE: Node = Node(0);
 const MEMORY: Node = Node(1);
 const REQUESTER: Node = Node(2);
 
-/// What came back to the requester: the number of the line and the cycle in which the reply arrived.
+/// Replies to the requester: the number of the line and the cycle of arrival.
 pub type Replies = Vec<(u64, u64)>;
 
 /// The result of a run.

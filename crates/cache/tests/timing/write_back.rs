@@ -47,7 +47,7 @@ fn a_line_that_waits_to_be_written_back_is_taken_back_by_a_load_in_no_time() {
 
 /// Writes of three lines that share the only way are looked up in cycles 2, 3 and 4. The second evicts the first line,
 /// whose write-back leaves in 3 and is acknowledged in 23. The third needs the queue's only place for the second line:
-/// it is tried again in 24, and the requester hears 3 cycles later.
+/// the request is retried in 24, and the reply arrives 3 cycles later.
 #[test]
 fn a_write_waits_while_the_write_back_queue_has_no_place_for_the_line_it_evicts() {
     let mut limited = spec(WriteBackL2::ALONE);

@@ -21,7 +21,7 @@ pub fn of_cores(machine: &Machine, ui: &Ui) -> miette::Result<Vec<Probe>> {
     let progress = Progress::start("core-probes", &options.monitor, None, ui);
     let ran = guest.run(On::Machine(machine, &options), Output::Kept, &options.monitor, &progress)?;
     if ran.end.exit_code() != 0 {
-        return Err(miette!("the probes of a core ended badly: {}", ran.end));
+        return Err(miette!("the probes of a core failed: {}", ran.end));
     }
     let picoseconds = parse(&ran.output.text)?;
     let cycles = |picoseconds: u64| picoseconds as f64 * cpu.clock.0 as f64 / 1e12;

@@ -19,7 +19,7 @@ pub struct Gcn3 {
     /// Run workgroups on this many threads.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
-    /// How much to compute: tiny or default.
+    /// Size of the inputs: tiny or default.
     #[arg(long, default_value_t)]
     size: Size,
 }
@@ -57,7 +57,7 @@ impl Gcn3 {
         if self.workloads.is_empty() {
             return Ok(ALL.iter().collect());
         }
-        let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` names them all");
+        let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` lists them");
         self.workloads.iter().map(|name| workloads::find(name).ok_or_else(|| unknown(name))).collect()
     }
 

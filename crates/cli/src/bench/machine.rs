@@ -7,16 +7,16 @@ use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
 use workloads::{Probe, probe};
 
-/// Measure a machine by microbenchmarks, beside what its file implies: latency and bandwidth of each level, arithmetic,
-/// local memory and launches. For a machine with a CPU, the first core is measured. For a machine with a fabric, a
-/// host outside and GPUs that do not keep each other coherent, its wires are measured, alone and shared, and streams
-/// from near and far memories; and if pages can move on faults, each part of a migration.
+/// Measure a machine by microbenchmarks, and compare with the values that its file implies: latency and bandwidth of
+/// each level, arithmetic, local memory and launches. If the machine has a CPU, its first core is measured. If it has a
+/// fabric, a host outside and GPUs that do not keep each other coherent, its wires are measured, alone and shared, and
+/// streams from near and far memories. If pages can move on faults, each part of a migration is measured.
 #[derive(clap::Args)]
 pub struct Machine {
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(long, default_value = "r9nano", value_name = "NAME|FILE")]
     system: String,
-    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
+    /// Change a key of the machine: gpu.l2.size=1MiB. A key that has no effect is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Measure single instructions only, which takes seconds.
@@ -37,7 +37,7 @@ impl Machine {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let mut machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
         if machine.levels.is_some() {
-            // Nobody but the driver of a program takes back what their memories hold of the host's.
+            // Only the driver of a program takes blocks of the host's memory back from these memories.
             let sets = [&self.sets[..], &["protocol=wb_fetch".to_owned()]].concat();
             machine = Description::load(&self.system, &sets).into_diagnostic()?;
             ui.print("measured with protocol=wb_fetch, without memories as levels\n")?;
@@ -61,7 +61,7 @@ impl Machine {
     }
 }
 
-/// Whether testers can measure the machine's fabric: beside a host outside, without logical time, and where memories are no levels.
+/// Whether testers can measure the machine's fabric: beside a host outside, without logical time, and where memories are not levels.
 /// Of other machines with a fabric, a core or the GPUs are measured.
 fn can_measure_fabric(machine: &Description) -> bool {
     let until_synchronised = machine.protocol.protocol.sees == protocol::roles::Sees::UntilSynchronised;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn testers_measure_fabrics_only_where_they_can_stand_in_for_what_is_there() {
+    fn testers_measure_fabrics_only_where_they_can_replace_the_elements() {
         let can = |name: &str| can_measure_fabric(&Description::load(name, &[]).unwrap());
         assert!(["multi-pcie", "multi-shared", "halcone-sm-wb-nc", "umh-managed-pcie"].map(can).iter().all(|can| *can));
         let not = ["multi-pcie-cores", "halcone-sm-wt", "halcone-gtsc", "umh-nvlink", "r9nano", "apu-c-l3"];

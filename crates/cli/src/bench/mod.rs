@@ -12,7 +12,7 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub enum Bench {
-    /// The event engine, beside three other ways to build one
+    /// Measure the event engine, and three other ways to build one
     Engine(engine::EngineBench),
     Gcn3(gcn3::Gcn3),
     X86(x86::X86),

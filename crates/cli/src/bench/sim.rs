@@ -27,17 +27,18 @@ pub struct Sim {
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(long, default_value = "r9nano", value_name = "NAME|FILE")]
     system: String,
-    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
+    /// Change a key of the machine: gpu.l2.size=1MiB. A key that has no effect is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Run in this many threads.
+    /// Number of threads.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
-    /// How much to compute: tiny, default, or usual: what other simulators were measured with.
+    /// Size of the inputs: tiny, default, or usual (the sizes with which other simulators were measured).
     #[arg(long, default_value = "usual")]
     size: Size,
-    /// How much faster more threads are: the bound that work in each partition and window sets, and, as far as this computer has
-    /// processors, what is measured: the median of seven pairs of runs with one thread and with several, in turn.
+    /// Print speedups by number of threads: the upper bound that the distribution of work over partitions and windows
+    /// implies and, up to this computer's number of processors, the measured speedup (median of seven alternating pairs
+    /// of runs with one thread and with several).
     #[arg(long, conflicts_with = "threads")]
     scaling: bool,
 }
@@ -202,7 +203,7 @@ impl Sim {
             (Some(_), None) => &PROGRAMS[..],
             (_, Some(_)) => &MULTI_GPU_PROGRAMS,
             (None, None) => {
-                let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` names them all");
+                let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` lists them");
                 let find = |name: String| workloads::find(&name).map(Subject::Workload).ok_or_else(|| unknown(name));
                 return named(&USUAL).into_iter().map(find).collect();
             }

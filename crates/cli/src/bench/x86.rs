@@ -17,7 +17,7 @@ use crate::ui::Ui;
 pub struct X86 {
     /// Only these programs: integer (a compressor, a sort, a hash), sse2 (a matrix product, an n-body step).
     programs: Vec<String>,
-    /// How much to compute: tiny or default.
+    /// Size of the inputs: tiny or default.
     #[arg(long, default_value_t)]
     size: Size,
 }
@@ -67,7 +67,7 @@ impl X86 {
         }
         let named = |name: &String| {
             let found = PROGRAMS.iter().find(|program| program.name == name);
-            found.ok_or_else(|| miette!("there is no benchmark '{name}': there are integer and sse2"))
+            found.ok_or_else(|| miette!("there is no benchmark '{name}': use integer or sse2"))
         };
         self.programs.iter().map(named).collect()
     }

@@ -63,7 +63,7 @@ impl Check {
         if poor.is_empty() {
             Ok(())
         } else {
-            Err(miette!("fewer than {:.0}% of the changes were noticed in {poor}", 100.0 * ENOUGH))
+            Err(miette!("fewer than {:.0}% of the changes were detected in {poor}", 100.0 * ENOUGH))
         }
     }
 }

@@ -92,7 +92,7 @@ impl Check {
         if doubtful == 0 {
             Ok(())
         } else {
-            Err(miette!("{doubtful} of the searches did not show that all properties hold"))
+            Err(miette!("{doubtful} of the searches could not show that all properties hold"))
         }
     }
 }

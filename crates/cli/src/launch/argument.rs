@@ -63,7 +63,7 @@ impl FromStr for Given {
             }
             "hex" => Ok(Given::Bytes(hex(rest)?)),
             _ => {
-                let scalar: Scalar = kind.parse().map_err(|_| format!("'{kind}' is no kind; write {KINDS}"))?;
+                let scalar: Scalar = kind.parse().map_err(|_| format!("'{kind}' is not a kind; write {KINDS}"))?;
                 let numbers: Result<Vec<Vec<u8>>, String> =
                     rest.split(',').map(|number| scalar.parse(number)).collect();
                 Ok(Given::Numbers { scalar, bytes: numbers?.concat() })
@@ -84,15 +84,15 @@ fn size_of(text: &str) -> Result<u64, String> {
         Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
         _ => (text, 0),
     };
-    let number: u64 = digits.parse().map_err(|_| format!("'{text}' is no number of bytes (4096, 64K, 2M)"))?;
+    let number: u64 = digits.parse().map_err(|_| format!("'{text}' is not a number of bytes (4096, 64K, 2M)"))?;
     let size = number.saturating_mul(1 << shift);
     if size > BUFFER_LIMIT { Err(format!("{text} bytes are more than {}G", BUFFER_LIMIT >> 30)) } else { Ok(size) }
 }
 
 fn random(scalar: Scalar, rest: &str) -> Result<Contents, String> {
     let (count, seed) = rest.split_once(':').ok_or_else(|| format!("write rand-{scalar}:COUNT:SEED"))?;
-    let count: u64 = count.parse().map_err(|_| format!("'{count}' is no number of elements"))?;
-    let seed = seed.parse().map_err(|_| format!("'{seed}' is no seed; it is a whole number"))?;
+    let count: u64 = count.parse().map_err(|_| format!("'{count}' is not a number of elements"))?;
+    let seed = seed.parse().map_err(|_| format!("'{seed}' is not a seed: give a whole number"))?;
     if count.saturating_mul(4) > BUFFER_LIMIT {
         return Err(format!("{count} elements are more than {}G", BUFFER_LIMIT >> 30));
     }
@@ -106,7 +106,7 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
         Some(digits) if digits.len().is_multiple_of(2) => {
             Ok(digits.chunks(2).map(|two| two[0] << 4 | two[1]).collect())
         }
-        _ => Err(format!("'{text}' is no even number of hexadecimal digits")),
+        _ => Err(format!("'{text}' is not an even number of hexadecimal digits")),
     }
 }
 
@@ -256,9 +256,9 @@ mod tests {
     fn what_can_not_be_read_is_refused_with_what_can() {
         let refused = |text: &str| text.parse::<Given>().unwrap_err();
         assert!(refused("7").contains("a kind is missing; write i8"));
-        assert!(refused("int:7").contains("'int' is no kind; write i8"));
+        assert!(refused("int:7").contains("'int' is not a kind; write i8"));
         assert!(refused("out:x").contains("out:FILE:BYTES"));
-        assert!(refused("zero:many").contains("'many' is no number of bytes"));
+        assert!(refused("zero:many").contains("'many' is not a number of bytes"));
         assert!(refused("zero:99999999999G").contains("more than 8G"));
         assert!(refused("rand-f32:10").contains("rand-f32:COUNT:SEED"));
         assert!(refused("hex:0").contains("even number"));
@@ -298,7 +298,7 @@ mod tests {
     fn random_numbers_depend_on_their_seed_alone() {
         let numbers = |text: &str| match given(text) {
             Given::Buffer(source) => source.contents().unwrap(),
-            other => panic!("{other:?} is no buffer"),
+            other => panic!("{other:?} is not a buffer"),
         };
         assert_eq!(numbers("rand-f32:100:1"), numbers("rand-f32:100:1"));
         assert_ne!(numbers("rand-f32:100:1"), numbers("rand-f32:100:2"));

@@ -33,13 +33,14 @@ impl FromStr for Dump {
         let form = "write ARGUMENT:TYPE:START..END, for example 2:f32:0..8";
         let mut parts = text.splitn(3, ':');
         let (Some(argument), Some(scalar)) = (parts.next(), parts.next()) else { return Err(form.into()) };
-        let argument = argument.parse().map_err(|_| format!("'{argument}' is no number of an argument; {form}"))?;
+        let argument =
+            argument.parse().map_err(|_| format!("'{argument}' is not the number of an argument; {form}"))?;
         let range = match parts.next() {
             None => None,
             Some(range) => {
                 let ends =
                     range.split_once("..").and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
-                let (start, end) = ends.ok_or_else(|| format!("'{range}' is no range; {form}"))?;
+                let (start, end) = ends.ok_or_else(|| format!("'{range}' is not a range; {form}"))?;
                 if start > end {
                     return Err(format!("'{range}' ends before it starts"));
                 }
@@ -58,7 +59,7 @@ impl Dump {
         if range.end > count {
             let Range { start, end } = range;
             return Err(format!(
-                "elements {start}..{end} were asked for, but the buffer has {count} of {}",
+                "elements {start}..{end} were requested, but the buffer has {count} of {}",
                 self.scalar
             ));
         }
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_are_counted_in_the_type_asked_for() {
+    fn elements_are_counted_in_the_requested_type() {
         let buffer: Vec<u8> = [1.0f32, -2.5, f32::NAN, 1e10].iter().flat_map(|number| number.to_le_bytes()).collect();
         let dump: Dump = "3:f32:1..4".parse().unwrap();
         let dumped = dump.take(&buffer).unwrap();
@@ -101,11 +102,11 @@ mod tests {
     #[test]
     fn what_is_not_there_can_not_be_printed() {
         let refused = |text: &str| text.parse::<Dump>().unwrap_err();
-        assert!(refused("x:f32:0..8").contains("no number of an argument"));
-        assert!(refused("1:float:0..8").contains("no type of number"));
-        assert!(refused("1:f32:8").contains("'8' is no range"));
+        assert!(refused("x:f32:0..8").contains("not the number of an argument"));
+        assert!(refused("1:float:0..8").contains("not a type of number"));
+        assert!(refused("1:f32:8").contains("'8' is not a range"));
         assert!(refused("1:f32:8..0").contains("ends before it starts"));
         let dump: Dump = "0:u64:0..3".parse().unwrap();
-        assert_eq!(dump.take(&[0; 20]).unwrap_err(), "elements 0..3 were asked for, but the buffer has 2 of u64");
+        assert_eq!(dump.take(&[0; 20]).unwrap_err(), "elements 0..3 were requested, but the buffer has 2 of u64");
     }
 }

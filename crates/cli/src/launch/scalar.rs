@@ -41,7 +41,7 @@ impl FromStr for Scalar {
         let found = NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, scalar)| *scalar).ok_or_else(|| {
             let known: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
-            format!("'{name}' is no type of number; there are {}", known.join(", "))
+            format!("'{name}' is not a type of number; there are {}", known.join(", "))
         })
     }
 }
@@ -70,7 +70,7 @@ impl Scalar {
     /// Parses a number: decimal, `0x` for integers, `inf` and `nan` for floats.
     pub fn parse(self, text: &str) -> Result<Vec<u8>, String> {
         if self.is_float() {
-            let number: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+            let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
             return Ok(match self {
                 Scalar::F16 => to_f16(number).to_le_bytes().to_vec(),
                 // Rounded once, from the decimal text.
@@ -86,7 +86,7 @@ impl Scalar {
             Some(digits) => i128::from_str_radix(digits, 16),
             None => digits.parse(),
         };
-        let magnitude = magnitude.map_err(|_| format!("'{text}' is no whole number"))?;
+        let magnitude = magnitude.map_err(|_| format!("'{text}' is not a whole number"))?;
         let number = if negative { -magnitude } else { magnitude };
         let bits = self.bytes() as u32 * 8;
         let signed = matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!(Scalar::U8.parse("256").unwrap_err(), "256 is not between 0 and 255, the range of u8");
         assert!(Scalar::U32.parse("-1").is_err());
         assert!(Scalar::I32.parse("2147483648").is_err());
-        assert_eq!(Scalar::I32.parse("1.5").unwrap_err(), "'1.5' is no whole number");
-        assert_eq!(Scalar::F32.parse("one").unwrap_err(), "'one' is no number");
+        assert_eq!(Scalar::I32.parse("1.5").unwrap_err(), "'1.5' is not a whole number");
+        assert_eq!(Scalar::F32.parse("one").unwrap_err(), "'one' is not a number");
     }
 
     #[test]

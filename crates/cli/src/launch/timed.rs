@@ -12,13 +12,14 @@ use miette::{IntoDiagnostic, bail, miette};
 use report::{HostFacts, OutFolder, Program, Subject, Summary};
 use std::{path::PathBuf, time::Instant};
 
-/// What is asked of a launch in time.
+/// Options of a timed launch.
 #[derive(clap::Args)]
 pub struct Timed {
-    /// Run it in time on this machine: a name (`cohesim list systems`) or a file. Without it, results come without time.
+    /// Simulate the launch on this machine: a name (see `cohesim list systems`) or a file. Without this option,
+    /// the launch is functional.
     #[arg(short, long, value_name = "NAME|FILE")]
     pub system: Option<String>,
-    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
+    /// Change a key of the machine: gpu.l2.size=1MiB. A key that has no effect is refused.
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "system")]
     sets: Vec<String>,
     /// Check every read, and memory at the end, against the golden image; stop at the first wrong value.
@@ -91,7 +92,7 @@ impl Timed {
         }
         match &run.outcome {
             Outcome::Finished => {}
-            other => return Err(miette!("the launch on '{}' did not come to its end: {other}", machine.name)),
+            other => return Err(miette!("the launch on '{}' did not complete: {other}", machine.name)),
         }
         ended.into_diagnostic()?;
         Ok(Simulated { summary: Summary::of(&subject), checked: self.check })

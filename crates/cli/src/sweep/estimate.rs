@@ -1,26 +1,27 @@
-//! What a run will take, from the runs that the store has.
+//! Estimates the time and memory of a run from earlier runs in the store.
 //!
-//! A run whose program and arguments have run before, on the same machine or on others, is expected to take as long as the
-//! longest of those did, with room for keys and nodes that are slower. Of other arguments nothing is known.
+//! If the program has run before with these arguments, the estimate is the longest of those runs times a factor, since
+//! changed keys and slower nodes may take longer. Runs on other machines count only if there is none on the task's
+//! machine; their factor is larger. There is no estimate for arguments that have not run.
 
 use super::{store::Store, task::Task};
 use serde::Deserialize;
 use std::{fs, time::Duration};
 
-/// What a run took.
+/// The time and memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub time: Duration,
-    /// The most memory that it had, in bytes; 0 if that is not known.
+    /// Peak memory in bytes; 0 if unknown.
     pub memory: u64,
 }
 
-/// How much more is asked for than a run took: on the machine of the task, and on another.
+/// Factors on the longest earlier run: if it was on the task's machine, and if it was on a different one.
 const ROOM: [f64; 2] = [2.0, 4.0];
-/// What is asked for beside that: for the start on a busy node, and for what is not a run's.
+/// Least time, and memory added to each estimate: for the start on a busy node, and for what does not belong to a run.
 const LEAST_TIME: Duration = Duration::from_secs(120);
 const LEAST_MEMORY: u64 = 256 << 20;
-/// No run is expected to take longer: sbatch would refuse more than a partition allows.
+/// Upper bound of an estimate: sbatch rejects times that a partition does not allow.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Deserialize)]
@@ -35,7 +36,7 @@ struct Host {
     memory_bytes: u64,
 }
 
-/// All runs of a store, with what they took. What can't be read, or is no time, is left out.
+/// Time and memory of all runs of a store. Runs whose results can't be read, or have no valid time, are left out.
 pub fn earlier(store: &Store) -> Vec<(Task, Cost)> {
     let entries = fs::read_dir(store.path().join("runs")).into_iter().flatten().flatten();
     let read = |folder: std::path::PathBuf| -> Option<(Task, Cost)> {
@@ -47,8 +48,8 @@ pub fn earlier(store: &Store) -> Vec<(Task, Cost)> {
     entries.filter_map(|entry| read(entry.path())).collect()
 }
 
-/// What one of these tasks should be given at most, and of how many runs that was learnt. None if nothing is known of one
-/// of them.
+/// The largest estimate among these tasks, and the number of earlier runs behind it. `None` if one of the tasks has no
+/// earlier run.
 pub fn of<'a>(tasks: impl Iterator<Item = &'a Task>, earlier: &[(Task, Cost)]) -> Option<(Cost, usize)> {
     let (mut most, mut from) = (Cost { time: LEAST_TIME, memory: LEAST_MEMORY }, 0);
     let (mut memory_is_known, mut any) = (true, false);
@@ -72,13 +73,13 @@ pub fn of<'a>(tasks: impl Iterator<Item = &'a Task>, earlier: &[(Task, Cost)]) -
     any.then_some((most, from))
 }
 
-/// As sbatch's --time: days, hours, minutes and seconds, in whole minutes.
+/// Formats a duration for sbatch's `--time`: days, hours, minutes and seconds, rounded up to whole minutes.
 pub fn time(time: Duration) -> String {
     let minutes = time.as_secs().div_ceil(60);
     format!("{}-{:02}:{:02}:00", minutes / 1440, minutes / 60 % 24, minutes % 60)
 }
 
-/// As sbatch's --mem.
+/// Formats a size for sbatch's `--mem`.
 pub fn memory(bytes: u64) -> String {
     format!("{}M", bytes.div_ceil(1 << 20))
 }
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_without_sense_is_not_asked_for() {
+    fn an_impossible_time_is_not_requested() {
         let earlier = [took("a", "64", u64::MAX / 4, 1)];
         assert_eq!(of([task("a", "64")].iter(), &earlier).unwrap().0.time, LONGEST);
     }

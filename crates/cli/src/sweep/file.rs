@@ -50,9 +50,9 @@ fn one() -> u32 {
 #[serde(deny_unknown_fields)]
 pub struct Slurm {
     pub partition: Option<String>,
-    /// As sbatch's --time.
+    /// The value of sbatch's `--time`.
     pub time: Option<String>,
-    /// As sbatch's --mem.
+    /// The value of sbatch's `--mem`.
     pub memory: Option<String>,
     /// Maximum number of tasks at a time.
     pub at_once: Option<u32>,
@@ -84,7 +84,7 @@ struct Axis {
 }
 
 /// Options of `run` that a sweep sets itself.
-const RESERVED: [&str; 6] = ["--system", "-s", "--set", "--out", "--json", "--functional"];
+const RESERVED: [&str; 7] = ["--system", "-s", "--set", "--out", "--json", "--functional", "--live"];
 
 impl SweepFile {
     pub fn read(path: &Path) -> miette::Result<Self> {
@@ -126,7 +126,10 @@ impl SweepFile {
                 let known = || axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ");
                 let at = axes.iter().position(|axis| axis.name == *name);
                 at.ok_or_else(|| {
-                    miette!(help = format!("there are {}", known()), "zip names '{name}', which is nothing here")
+                    miette!(
+                        help = format!("there are {}", known()),
+                        "zip names '{name}', which is not an axis of this sweep"
+                    )
                 })
             });
             at.collect::<miette::Result<Vec<usize>>>()
@@ -142,7 +145,7 @@ impl SweepFile {
                 let (first, own) = (&axes[group[0]], &axes[*member]);
                 if own.values.len() != length {
                     bail!(
-                        "'{}' has {length} values and '{}' has {}: those that are zipped must have equally many",
+                        "'{}' has {length} values and '{}' has {}: zipped axes must have the same number of values",
                         first.name,
                         own.name,
                         own.values.len()
@@ -217,10 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_is_told() {
+    fn impossible_combinations_are_reported() {
         let error = |text: &str| {
             let tasks = SweepFile::parse(text).and_then(|file| file.tasks());
-            tasks.expect_err("this is no sweep").to_string()
+            tasks.expect_err("this is not a sweep").to_string()
         };
         let start = "programs = ['fir', 'aes']\nsystems = ['a']\n";
         assert!(error(&format!("{start}zip = [['program', 'system']]")).contains("equally many"));

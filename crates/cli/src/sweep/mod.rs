@@ -3,30 +3,38 @@
 mod collect;
 mod estimate;
 mod file;
+mod live;
 mod slurm;
 mod store;
 mod task;
 mod work;
 
-use crate::{progress::catch_interrupts, repro::simulator, ui::Ui};
+use crate::{
+    progress::{catch_interrupts, interrupted},
+    repro::simulator,
+    run::serving,
+    ui::Ui,
+};
 use file::SweepFile;
+use live::Live;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
 };
 use store::{State, Store};
 use task::Task;
-use work::Work;
+use work::{LOOK, Work};
 
 /// Run programs on machines with keys and arguments, in all combinations that a file lists.
 ///
-/// Results are kept by what they depend on: a sweep that was interrupted continues where it was, one that has grown
-/// runs only what is new, and several processes on several computers may work on one sweep (docs/sweeps.md). `cohesim
-/// view` shows the results.
+/// Results are stored under a hash of what they depend on. An interrupted sweep therefore continues where it was, an
+/// extended one runs only the new combinations, and several processes on several computers may work on one sweep
+/// (docs/sweeps.md). `cohesim view` shows the results.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Sweep {
@@ -53,17 +61,21 @@ struct How {
     /// Number of runs at a time on this computer [default: the number of processors].
     #[arg(long, value_name = "N", conflicts_with = "slurm")]
     jobs: Option<NonZero<usize>>,
-    /// Submit the runs to Slurm, as a job array, and return. What the file does not say of time and memory is estimated from earlier
-    /// runs of the same programs and arguments, if the store has some.
+    /// Submit the runs to Slurm, as a job array, and return. If the file gives no time or memory, they are estimated
+    /// from earlier runs of these programs and arguments in the store.
     #[arg(long)]
     slurm: bool,
+    /// Show the sweep in the browser while it is in progress: how far it is, and a page for each run. It can be paused and
+    /// stopped there. The pages are for this computer only; PORT 0 takes a free port.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "7879", conflicts_with = "slurm")]
+    live: Option<u16>,
 }
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// How many runs are done, under way, waiting, failed
+    /// Print the numbers of runs that are done, in progress, waiting and failed
     Status(Of),
-    /// Go on with a sweep that was cancelled or broken off, and try again what failed
+    /// Continue a sweep that was cancelled or interrupted, and repeat the runs that failed
     Resume {
         #[command(flatten)]
         of: Of,
@@ -76,14 +88,14 @@ enum What {
     Collect {
         #[command(flatten)]
         of: Of,
-        /// The folder for them.
+        /// The folder to write.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
         /// Leave out runs that are not done.
         #[arg(long)]
         partial: bool,
     },
-    /// Do one run of the sweep: what a task of a job array does
+    /// Do one run of the sweep, as a task of a job array
     #[command(hide = true)]
     Task {
         #[command(flatten)]
@@ -116,18 +128,18 @@ struct Count {
 impl Sweep {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         match (self.what, self.of) {
-            (None, Some(of)) => of.load()?.work(&self.how, ui),
+            (None, Some(of)) => of.load()?.work(&of.file, &self.how, ui),
             (Some(What::Resume { of, how }), _) => {
                 let sweep = of.load()?;
                 sweep.tasks.iter().for_each(|(key, _)| sweep.store.forget_failure(key));
-                sweep.work(&how, ui)
+                sweep.work(&of.file, &how, ui)
             }
             (Some(What::Status(of)), _) => of.load()?.status(ui),
             (Some(What::Cancel(of)), _) => {
                 let sweep = of.load()?;
                 sweep.store.cancel(&sweep.id, true).into_diagnostic()?;
                 slurm::cancel(&sweep.store, &sweep.id)?;
-                ui.print("all processes that work on it stop; `sweep resume` goes on\n")?;
+                ui.print("all processes that work on the sweep stop; `sweep resume` continues it\n")?;
                 ui.report(&sweep.count())
             }
             (Some(What::Collect { of, out, partial }), _) => of.load()?.collect(&out, partial, ui),
@@ -161,23 +173,31 @@ impl Of {
 }
 
 impl Loaded {
-    fn at_work(&self) -> Work<'_> {
-        Work { store: &self.store, id: &self.id, tasks: &self.tasks, retries: self.file.retries }
+    fn at_work<'a>(&'a self, live: Option<&'a Live>) -> Work<'a> {
+        Work { store: &self.store, id: &self.id, tasks: &self.tasks, retries: self.file.retries, live }
     }
 
-    fn work(&self, how: &How, ui: &Ui) -> miette::Result<()> {
+    fn work(&self, file: &Path, how: &How, ui: &Ui) -> miette::Result<()> {
         self.store.cancel(&self.id, false).into_diagnostic()?;
         if how.slurm {
             return self.submit(ui);
         }
         catch_interrupts()?;
         let jobs = how.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-        let left = self.at_work().run(jobs)?;
+        let live = how.live.map(|port| self.show(file, port)).transpose()?;
+        let left = self.at_work(live.as_deref()).run(jobs)?;
         self.status(ui)?;
         match left {
             0 => Ok(()),
-            left => bail!("{left} of {} runs are not done; what has ended is kept", self.tasks.len()),
+            left => bail!("{left} of {} runs are not done; the results of completed runs are kept", self.tasks.len()),
         }
+    }
+
+    /// Serves a page about the sweep, and says where.
+    fn show(&self, file: &Path, port: u16) -> miette::Result<Arc<Live>> {
+        let live = Arc::new(Live::new(file.display().to_string(), &self.store, &self.tasks));
+        serving("the sweep", port, viewer::serve_sweep(live.clone(), port))?;
+        Ok(live)
     }
 
     fn submit(&self, ui: &Ui) -> miette::Result<()> {
@@ -189,13 +209,21 @@ impl Loaded {
             return ui.report(&self.count());
         }
         let (how, told) = self.resources(&numbers);
-        let job = slurm::submit(&self.store, &self.id, &numbers, &how)?;
-        ui.print(&format!("job {job} has {} runs{told}; `sweep status` says how far it is\n", numbers.len()))?;
+        let job = slurm::submit(&self.store, &self.id, &numbers, &how);
+        let own = &self.file.slurm;
+        let job = match (own.time == how.time, own.memory == how.memory) {
+            (true, true) => job,
+            _ => job.wrap_err_with(|| {
+                format!("sbatch may refuse what was estimated{told}: set time and memory in [slurm]")
+            }),
+        }?;
+        ui.print(&format!("job {job} has {} runs{told}; `sweep status` shows its progress\n", numbers.len()))?;
         let (time, memory) = (&how.time, &how.memory);
         ui.report(&serde_json::json!({ "job": job, "runs": numbers.len(), "time": time, "memory": memory }))
     }
 
-    /// What each task asks for: what the file says, and else what earlier runs took. The text tells what was estimated.
+    /// The resources that each task requests: those given in the file, otherwise estimates from earlier runs. The text
+    /// describes the estimates.
     fn resources(&self, numbers: &[usize]) -> (file::Slurm, String) {
         let mut how = self.file.slurm.clone();
         if how.time.is_some() && how.memory.is_some() {
@@ -252,7 +280,7 @@ impl Loaded {
         let count = self.count();
         if count.done < count.runs && !partial {
             bail!(
-                "{} of {} runs are not done: go on with `sweep resume`, or leave them out with --partial",
+                "{} of {} runs are not done: continue with `sweep resume`, or leave them out with --partial",
                 count.runs - count.done,
                 count.runs
             );
@@ -263,17 +291,29 @@ impl Loaded {
         ui.report(&count)
     }
 
-    /// Executes one run, unless it is done or another process has claimed it.
+    /// Executes one run, unless it is done or another process works on it.
     fn one(&self, number: usize) -> miette::Result<()> {
         catch_interrupts()?;
-        let none = || miette!("the sweep has {} runs, of which none is number {number}", self.tasks.len());
+        let none = || miette!("the sweep has {} runs, numbered from 0; there is no number {number}", self.tasks.len());
         let (key, task) = self.tasks.get(number).ok_or_else(none)?;
         if self.store.is_cancelled(&self.id) {
             return Ok(());
         }
-        let Some(claim) = self.store.claim(key).into_diagnostic()? else { return Ok(()) };
+        // A task that was killed is started again by the batch system; its own claim may still be there.
+        let claimed = self.store.claimed_at(key);
+        let claim = loop {
+            if let Some(claim) = self.store.claim(key).into_diagnostic()? {
+                break claim;
+            }
+            let is_renewed = self.store.claimed_at(key).is_some_and(|now| Some(now) != claimed);
+            if is_renewed || self.store.state(key) == State::Done || interrupted() || self.store.is_cancelled(&self.id)
+            {
+                return Ok(());
+            }
+            thread::sleep(LOOK);
+        };
         let told = |task: &Task, what: &str| eprintln!("{task}: {what}");
-        match self.at_work().one(key, task, claim, &told)? {
+        match self.at_work(None).one(key, task, claim, &told)? {
             true => Ok(()),
             false => bail!("'{task}' is not done"),
         }

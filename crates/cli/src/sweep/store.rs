@@ -147,6 +147,11 @@ impl Store {
         }
     }
 
+    /// When a claim was made or renewed, if there is one.
+    pub fn claimed_at(&self, key: &str) -> Option<SystemTime> {
+        fs::metadata(self.claims(key)).and_then(|meta| meta.modified()).ok()
+    }
+
     fn state_of_result(&self, key: &str) -> bool {
         self.run(key).join("run.json").is_file()
     }

@@ -42,11 +42,12 @@ impl Task {
         self.arguments.iter().flat_map(word).filter(|word| !word.is_empty()).collect()
     }
 
-    /// The command line after `cohesim`.
-    pub fn command(&self, out: &Path) -> Vec<String> {
+    /// The command line after `cohesim`. `live`: the run serves a page about itself.
+    pub fn command(&self, out: &Path, live: bool) -> Vec<String> {
         let mut words = vec!["run".to_owned(), self.program.clone(), "--system".into(), self.system.clone()];
         words.extend(self.changes().into_iter().flat_map(|change| ["--set".to_owned(), change]));
         words.extend(self.options.iter().cloned());
+        words.extend(["--live", "0"].into_iter().filter(|_| live).map(str::to_owned));
         words.extend(["--out".to_owned(), out.display().to_string(), "--".into()]);
         words.extend(self.words());
         words

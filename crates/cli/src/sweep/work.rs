@@ -1,7 +1,8 @@
-//! Does the runs of a sweep here, several at a time, each a process of its own: one that is killed, or runs out of memory, takes
-//! nothing with it.
+//! Executes the runs of a sweep on this computer, several at a time. Each run is a process of its own, so a run that is
+//! killed, or exhausts the memory, does not affect the others.
 
 use super::{
+    live::Live,
     store::{Claim, Failure, RENEWED, State, Store},
     task::Task,
 };
@@ -26,12 +27,14 @@ pub struct Work<'a> {
     /// Every run with its key.
     pub tasks: &'a [(String, Task)],
     pub retries: u32,
+    /// The page that shows it.
+    pub live: Option<&'a Live>,
 }
 
 const STEP: Duration = Duration::from_millis(100);
-/// How often it is looked whether what others work on is done.
-const LOOK: Duration = Duration::from_secs(2);
-/// What is kept of what a failed run said.
+/// Interval of checks whether runs of other processes are done.
+pub const LOOK: Duration = Duration::from_secs(2);
+/// Maximum length of a failed run's output that is kept, in bytes.
 const TAIL: usize = 4000;
 
 impl Work<'_> {
@@ -51,6 +54,10 @@ impl Work<'_> {
         let taken = Mutex::new(vec![false; self.tasks.len()]);
         let worker = || -> miette::Result<()> {
             while !self.is_over() {
+                if self.live.is_some_and(Live::is_paused) {
+                    thread::sleep(STEP);
+                    continue;
+                }
                 match self.next(&taken)? {
                     Next::Run(at, claim) => {
                         let (key, task) = &self.tasks[at];
@@ -75,7 +82,7 @@ impl Work<'_> {
     }
 
     fn is_over(&self) -> bool {
-        interrupted() || self.store.is_cancelled(self.id)
+        interrupted() || self.store.is_cancelled(self.id) || self.live.is_some_and(Live::is_stopped)
     }
 
     /// A run that no process works on.
@@ -138,8 +145,9 @@ impl Work<'_> {
         let output = fs::File::create(&log).map_err(unwritable)?;
         let copy = output.try_clone().map_err(unwritable)?;
         let mut command = Command::new(own);
-        command.args(task.command(&work)).stdin(Stdio::null()).stdout(output).stderr(copy);
+        command.args(task.command(&work, self.live.is_some())).stdin(Stdio::null()).stdout(output).stderr(copy);
         let mut child = command.spawn().into_diagnostic().wrap_err("a run can't be started")?;
+        let mut watch = self.live.map(|live| live.begins(key));
         let mut renewed = Instant::now();
         let ended = loop {
             if let Some(status) = child.try_wait().into_diagnostic()? {
@@ -154,6 +162,9 @@ impl Work<'_> {
                 claim.renew();
                 renewed = Instant::now();
             }
+            if let Some(watch) = &mut watch {
+                watch.attend(&log);
+            }
             thread::sleep(STEP);
         };
         let said = fs::read(&log).unwrap_or_default();
@@ -166,7 +177,7 @@ impl Work<'_> {
             }
             Some(status) => Some(Err(why(status, &said))),
         };
-        // What a run that failed or was stopped has left.
+        // Removes the incomplete results of a run that failed or was stopped.
         abandon(&work);
         Ok(result)
     }
@@ -174,7 +185,7 @@ impl Work<'_> {
 
 enum Next {
     Run(usize, Claim),
-    /// Others work on what is left.
+    /// Other processes work on all remaining runs.
     Wait,
     Nothing,
 }

@@ -46,7 +46,7 @@ const TOO_WIDE: &str = r#"
             range.selectNodeContents(texts.currentNode);
             const lines = new Set([...range.getClientRects()].map(line => Math.round(line.top))).size;
             const text = texts.currentNode.textContent.trim();
-            // Words may stand one below the other, letters may not.
+            // A text may be broken between words, but not between letters.
             if (lines > Math.max(text.split(/\s/).length, text.length / 8)) wrong.push(`'${text}' takes ${lines} lines`);
         }
     });

@@ -9,11 +9,19 @@ use figures::{Conductor, Experiment, Job, Options, Plan, Store};
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
     num::NonZero,
     path::Path,
     process::{Child, Command, Stdio},
 };
+
+/// The result of a command that must succeed.
+fn cohesim_json(words: &str) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+    let done = command.args(words.split_whitespace()).arg("--json").output().expect("cohesim starts");
+    serde_json::from_slice(&done.stdout).expect("it is JSON")
+}
 
 /// A viewer of a folder, stopped on drop.
 struct Viewer {
@@ -70,7 +78,7 @@ fn look(browser: &Browser, viewer: &Viewer, page: &str) {
 const ROWS: &str = "return document.querySelectorAll('main tbody tr').length;";
 
 #[test]
-fn runs_are_listed_filtered_looked_at_and_compared() {
+fn runs_are_listed_filtered_shown_and_compared() {
     if !available() {
         return;
     }
@@ -122,7 +130,7 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
     let hit =
         browser.script("return Number(document.querySelector('.cell[data-path=\"cpu.core0.l1d\"]').dataset.value);");
     assert!(hit.as_f64().is_some_and(|hit| hit > 0.9 && hit <= 1.0), "{hit}");
-    // Each chart has its data as a table.
+    // Each chart has its data as a table and as CSV, the drawing too.
     browser.script("[...document.querySelectorAll('figcaption button')].filter(button => button.innerText === 'Table').forEach(button => button.click());");
     assert_eq!(
         browser.script(
@@ -130,6 +138,21 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
         ),
         json!(true)
     );
+
+    let saved = browser.script(
+        "window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = blob => { saved.push(blob); return make(blob); };
+         const buttons = [...document.querySelectorAll('figcaption button')].filter(button => button.innerText === 'CSV');
+         buttons.forEach(button => button.click());
+         return [buttons.length, saved.length, document.querySelectorAll('figure').length];",
+    );
+    assert!(saved[0] == saved[1] && saved[0] == saved[2], "as many files as charts: {saved}");
+    browser.script("Promise.all(saved.map(blob => blob.text())).then(texts => { window.texts = texts; });");
+    browser.until("window.texts");
+    let texts = browser.script("return texts;");
+    let texts: Vec<&str> = texts.as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(texts.iter().all(|text| text.lines().count() >= 2), "{texts:?}");
+    let drawing = texts.iter().find(|text| text.starts_with("element,busy,waiting,queued,hit rate\n"));
+    assert!(drawing.is_some_and(|text| text.contains("\ncpu.core0.l1d,")), "{texts:?}");
 
     // Several runs: the difference between two policies on one machine.
     let ids = [viewer.id("bfs"), viewer.id("remote")].join(",");
@@ -139,7 +162,11 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
     assert_eq!(browser.script("return document.querySelectorAll('section:nth-of-type(2) tbody tr').length;"), json!(1));
 
     look(&browser, &viewer, "experiments");
+    let listed = "return document.querySelectorAll('.experiments li').length;";
+    let all = cohesim_json("list experiments").as_array().map(Vec::len);
+    assert_eq!(browser.script(listed), json!(all), "all experiments of `repro` are listed");
     look(&browser, &viewer, "experiment/giles-study2");
+    look(&browser, &viewer, "experiment/knightsim-engine");
 
     // Every page in a narrow window, and in the dark theme.
     for page in ["runs".to_owned(), format!("run/{id}"), format!("compare/{ids}"), "experiments".into()] {
@@ -205,6 +232,47 @@ fn only_the_page_itself_is_answered_and_only_with_what_was_named() {
         let (status, text) = http(viewer.port, "GET", &path.replace("{}", &id), &[], None);
         assert!(status == 404 && !text.contains("secret\n") && text != "secret", "{path}: {status} {text}");
     }
+    for origin in ["null", "http://127.0.0.1", "https://localhost", "http://localhost.example", ""] {
+        assert_eq!(status("GET", "/api/runs", &[("Origin", origin)]), 403, "{origin}");
+    }
+    for path in ["/../secret.txt", "/%2e%2e/secret.txt", "//etc/passwd", "/files/%00/run.json", "/api/runs/%ff"] {
+        let (status, text) = http(viewer.port, "GET", path, &[], None);
+        assert!(
+            (400..500).contains(&status) && !text.contains("secret\n") && !text.contains("root:"),
+            "{path}: {status}"
+        );
+    }
+}
+
+#[test]
+fn requests_without_end_or_sense_do_not_keep_the_page_from_being_answered() {
+    let folder = folder("attack");
+    cohesim("run vecadd --system skeleton -- --size 64", &folder.join("run"));
+    let viewer = Viewer::start(&folder);
+    let send = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(("127.0.0.1", viewer.port)).expect("the server listens");
+        // It may close the connection before all has been sent.
+        _ = stream.write_all(bytes);
+        stream
+    };
+    let host = format!("Host: 127.0.0.1:{}\r\n", viewer.port);
+    let long = "x".repeat(4 << 20);
+    let requests = [
+        format!("GET /{long} HTTP/1.1\r\n{host}\r\n"),
+        format!("GET / HTTP/1.1\r\n{host}X: {long}\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\n{host}{}\r\n", "X: y\r\n".repeat(10_000)),
+        format!("POST /api/runs HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\n{long}"),
+        format!("GET / HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"),
+        "GET / HTTP/1.0\r\n\r\n".to_owned(),
+        "\u{0}\u{1}\r\n\r\n".to_owned(),
+        format!("GET http://elsewhere.example/ HTTP/1.1\r\n{host}"),
+    ];
+    // The connections stay open, and so do many that ask for nothing.
+    let open: Vec<TcpStream> = requests.iter().map(|request| send(request.as_bytes())).collect();
+    let idle: Vec<TcpStream> = (0..200).map(|_| send(b"GET / HT")).collect();
+    assert_eq!(http(viewer.port, "GET", "/api/runs", &[], None).0, 200);
+    drop((open, idle));
+    assert_eq!(http(viewer.port, "GET", "/", &[], None).0, 200);
 }
 
 /// One small run, as `repro` does and keeps it.

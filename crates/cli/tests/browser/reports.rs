@@ -4,6 +4,7 @@ use crate::{
     EDGE, TOO_WIDE, cohesim, folder,
     webdriver::{Browser, available},
 };
+use figures::{Findings, Row};
 use serde_json::json;
 
 #[test]
@@ -13,9 +14,17 @@ fn tables_of_every_page_fit_wide_and_narrow_windows() {
     }
     let folder = folder("reports");
     cohesim(EDGE, &folder.join("edge"));
-    cohesim("compare matmul --systems skeleton,r9nano -- --size 32", &folder.join("compared"));
+    // With its eighteen machines, tables have eighteen columns.
+    cohesim("compare vecadd --designs -- --size tiny", &folder.join("compared"));
+    let row =
+        |number: u32| Row::new(format!("kernel time of program {number}, 4 GPUs"), 1.0, f64::from(number)).beside(2.0);
+    let (experiment, about, source) = ("halcone-fig7", "speed-up of all systems over RDMA-WB-NC", "HALCONE, Fig. 7");
+    let notes = vec!["sizes are smaller than the paper's".to_owned()];
+    let findings = Findings { experiment, about, source, rows: (0..20).map(row).collect(), notes };
+    report::write_findings(&folder.join("found"), &findings).expect("findings can be written");
     let browser = Browser::start();
-    for page in ["edge/report.html", "compared/comparison.html", "compared/r9nano/report.html"] {
+    let compared = ["compared/comparison.html", "compared/managed-fault/report.html"];
+    for page in ["found/report.html", "edge/report.html"].into_iter().chain(compared) {
         for width in [1280, 640] {
             browser.resize(width);
             browser.open(&format!("file://{}", folder.join(page).display()));

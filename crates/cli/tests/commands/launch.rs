@@ -182,7 +182,7 @@ fn kinds_and_sizes_of_arguments_are_checked() {
     let text = error("--arg zero:1024 --arg local:4");
     assert!(text.contains("it is a value, not local memory: write f32:NUMBER"), "{text}");
     let text = error("--arg zero:1024 --arg number:4");
-    assert!(text.contains("argument 2 ('number:4'): 'number' is no kind; write i8,"), "{text}");
+    assert!(text.contains("argument 2 ('number:4'): 'number' is not a kind; write i8,"), "{text}");
     let text = error("--arg in:/nowhere/x --arg f32:2");
     assert!(text.contains("argument 1: can't read '/nowhere/x'"), "{text}");
 }
@@ -192,11 +192,11 @@ fn dumps_are_checked_before_anything_runs() {
     let folder = Folder::new("launch-dump");
     let out = folder.file("y");
     let error = launch(&format!("{SAXPY} --arg out:{out}:1024 --arg f32:2 --dump 2:f32:0..1")).error();
-    assert!(error.contains("--dump 2: argument 2 is no buffer"), "{error}");
+    assert!(error.contains("--dump 2: argument 2 is not a buffer"), "{error}");
     let error = launch(&format!("{SAXPY} --arg out:{out}:1024 --arg f32:2 --dump 9:f32:0..1")).error();
     assert!(error.contains("there are 3 arguments, counted from 0"), "{error}");
     let error = launch(&format!("{SAXPY} --arg out:{out}:1024 --arg f32:2 --dump 1:f32:250..300")).error();
-    assert!(error.contains("elements 250..300 were asked for, but the buffer has 256 of f32"), "{error}");
+    assert!(error.contains("elements 250..300 were requested, but the buffer has 256 of f32"), "{error}");
     assert_eq!(folder.names(), [] as [&str; 0], "a launch that fails writes nothing");
 }
 

@@ -1,6 +1,7 @@
-//! The commands from outside: what they print, write and reject.
+//! Tests of the commands as users run them: their output, the files that they write, and their errors for wrong input.
 
 mod cc;
+mod compare;
 mod disasm;
 mod launch;
 mod opencl;

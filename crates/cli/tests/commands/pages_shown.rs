@@ -1,4 +1,4 @@
-//! The commands that pages show are run, on small inputs, and print what the page says they print.
+//! Runs the commands that documentation pages show, on small inputs: each must print what its page says.
 
 use crate::{
     pages::{self, Shown, readers_own, words},
@@ -79,12 +79,12 @@ fn fits(expected: &[&str], output: &[&str]) -> bool {
     }
 }
 
-/// Runs a command in the folder; returns what is wrong, if anything.
+/// Runs a command in the folder; returns the error, if there is one.
 fn wrong(words: &[String], expected: Option<&str>, folder: &Folder) -> Option<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
     let output = command.args(words).current_dir(folder.file("")).output().expect("the command was built");
     let text = String::from_utf8_lossy(&output.stdout);
-    // This one is shown because its own check finds what is not coherent.
+    // The page shows this command because the program's own check detects the missing coherence.
     let must_fail = words.iter().any(|word| word == "halcone-sm-wt-nc");
     if output.status.success() == must_fail {
         return Some(format!("{}\n{text}{}", output.status, String::from_utf8_lossy(&output.stderr)));
@@ -125,7 +125,7 @@ fn commands_that_pages_show_run_and_print_what_the_pages_say() {
         let list = if of_kernels { &mut one_by_one } else { &mut side_by_side };
         list.push((page, todo, output));
     }
-    // What `cc` has made, `disasm` and `launch` use, which other pages show, too.
+    // `cc` comes first: `disasm` and `launch`, in commands of other pages, use its output.
     one_by_one.sort_by_key(|(_, words, _)| words[0] != "cc");
     let mistakes = Mutex::new(Vec::new());
     let run = |(page, words, output): &(std::path::PathBuf, Vec<String>, Option<String>)| {

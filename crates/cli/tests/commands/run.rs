@@ -95,7 +95,7 @@ fn of_what_is_printed_the_report_holds_as_much_as_the_user_says() {
 }
 
 #[test]
-fn a_folder_for_results_is_looked_at_before_the_program_runs() {
+fn a_folder_for_results_is_checked_before_the_program_runs() {
     let folder = Folder::new("run-out");
     let run = |out: &str| cohesim(&["run", "vecadd", "--system", "skeleton", "--out", out, "--", "--size", "tiny"]);
     let nowhere = run("/proc/nowhere/results");
@@ -105,7 +105,7 @@ fn a_folder_for_results_is_looked_at_before_the_program_runs() {
     std::fs::write(folder.file("mine/notes.txt"), "mine").unwrap();
     let refused = run(&folder.file("mine"));
     assert!(refused.out.is_empty(), "the program ran: {}", refused.out);
-    assert!(refused.error().contains("which is no result of an earlier run"));
+    assert!(refused.error().contains("which is not a result of an earlier run"));
     run(&folder.file("results")).result();
     std::fs::write(folder.file("results/trace.json"), "of an earlier run").unwrap();
     run(&folder.file("results")).result();

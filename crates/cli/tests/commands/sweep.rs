@@ -1,4 +1,4 @@
-//! `cohesim sweep`: runs are kept, broken off, gone on with, and collected.
+//! `cohesim sweep`: runs are stored, interrupted, resumed and collected.
 
 use crate::support::cohesim;
 use std::{
@@ -52,7 +52,7 @@ impl Place {
 }
 
 #[test]
-fn a_sweep_that_is_killed_goes_on_and_its_table_is_that_of_one_that_was_not() {
+fn a_killed_sweep_can_be_continued_and_its_table_is_that_of_an_undisturbed_one() {
     let place = Place::new("killed", SWEEP);
     let (good, said) = place.done(&[], "whole", &["--jobs", "1"]);
     assert!(good && said.contains("6 runs: 6 done"), "{said}");

@@ -18,7 +18,7 @@ fn a_machine_is_shown_as_a_drawing_and_with_every_parameter_and_its_source() {
 }
 
 #[test]
-fn a_launch_in_time_is_summed_up_and_leaves_a_report() {
+fn a_timed_launch_prints_a_summary_and_writes_a_report() {
     let folder = Folder::new("report");
     let out = folder.file("out");
     let arguments = ["--kernel", "vecadd", "--grid", "256", "--group", "64", "--system", "skeleton", "--out", &out];
@@ -61,7 +61,7 @@ fn a_change_must_have_an_effect_on_one_of_the_machines() {
 }
 
 #[test]
-fn parts_are_listed_and_parameters_without_effect_are_told_apart() {
+fn parts_are_listed_and_parameters_without_effect_are_listed_apart() {
     let text = cohesim(&["list", "parts"]).result();
     assert!(text.lines().any(|line| line.starts_with("gpu/hd7850 ") && line.contains("the GPU of UMH")), "{text}");
     let text = cohesim(&["show", "system", "r9nano", "--set", "gpu.part=hd7850"]).result();
@@ -84,6 +84,17 @@ fn every_memory_design_runs_the_same_program() {
     assert!(of("zero-copy")["moved"]["copy"].is_null());
     assert!(of("managed-fault")["moved"]["fault"].as_u64() > Some(0));
     assert!(of("memcpy")["summary"]["movement_calls"].as_u64() > Some(0));
+    // Energy of a kind of element, beside leakage.
+    let spent = |design: &str, element: &str| {
+        let energy = of(design)["summary"]["energy"].as_array().expect("every design has energies");
+        let kinds = energy.iter().filter(|spent| spent["element"].as_str().is_some_and(|path| path.ends_with(element)));
+        kinds.map(|spent| spent["active_fj"].as_u64().expect("femtojoules")).sum::<u64>()
+    };
+    for run in runs {
+        let design = run["system"].as_str().expect("it has a name");
+        assert!(spent(design, ".cu*") > 0 && spent(design, "memory*") > 0, "{design}: {}", run["summary"]["energy"]);
+    }
+    assert!(spent("zero-copy", ".port") > 0 && spent("chip-l3", ".port") == 0);
 }
 
 #[test]

@@ -69,5 +69,5 @@ fn the_bench_of_the_cpu_gives_four_numbers_for_each_program() {
         assert!(result["per_second"].as_f64().is_some_and(|n| n > 0.0), "{result}");
     }
     let error = cohesim(&["bench", "x86", "float"]).error();
-    assert!(error.contains("there is no benchmark 'float': there are integer and sse2"), "{error}");
+    assert!(error.contains("there is no benchmark 'float': use integer or sse2"), "{error}");
 }

@@ -36,7 +36,8 @@ fn xtreme3_reads_stale_data_where_nothing_keeps_second_level_caches_coherent() {
     }
 }
 
-/// Over slow wires a home needs long to tell others that it has forgotten its lines; meanwhile another GPU could write to them.
+/// Over slow wires it takes long until a home's notice that it has dropped its lines arrives; meanwhile another GPU
+/// could write to them.
 #[test]
 fn gpus_under_hmg_forget_what_the_host_has_changed_before_a_kernel_begins_on_any_of_them() {
     let small = ["gpu.arrays=1", "gpu.l2.banks=1", "fabric.bandwidth=200 MB/s"];
@@ -44,7 +45,7 @@ fn gpus_under_hmg_forget_what_the_host_has_changed_before_a_kernel_begins_on_any
     assert!(code == Some(0) && out.contains(": right"), "{out}");
 }
 
-/// A barrier of the whole grid would wait for ever for workgroups that find no place.
+/// A barrier of the whole grid would wait forever for workgroups that find no place.
 #[test]
 fn more_workgroups_than_can_be_resident_are_refused_where_a_grid_has_barriers() {
     let one_unit = ["gpus=1", "gpu.arrays=1", "gpu.units_per_array=1"];

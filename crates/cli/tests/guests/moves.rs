@@ -104,7 +104,7 @@ fn images_of_every_kind_and_format_are_read_written_and_sampled() {
 }
 
 #[test]
-fn images_of_every_kind_are_read_written_and_sampled_in_time() {
+fn images_of_every_kind_are_read_written_and_sampled_on_a_timed_machine() {
     is_right("image_formats.c", &[&["--system", "skeleton", "--check"]], &["few"]);
 }
 

@@ -99,7 +99,8 @@ fn openmp_with_four_threads() {
     prints_the_same_inside("openmp_threads.c", &["-fopenmp", "-lm"]);
 }
 
-/// On machines with cores, coherent with a GPU and not: bound threads, atomic accesses and flushes of lines.
+/// Runs programs with bound threads, atomic accesses and line flushes on machines with cores, both coherent with the
+/// GPU and not.
 #[test]
 fn threads_are_bound_to_cores_and_lose_nothing_when_they_flush_lines() {
     prints_the_same_inside("flush_and_bind.c", &["-pthread"]);
@@ -160,7 +161,7 @@ fn a_program_that_waits_takes_its_time_on_cores_and_is_no_deadlock() {
 }
 
 #[test]
-fn a_program_that_waits_for_ever_on_cores_is_told_where_its_threads_are() {
+fn the_report_on_a_program_that_waits_forever_on_cores_locates_its_threads() {
     let folder = Folder::new("waits-for-ever");
     let Some(program) = build("sleepers.c", &folder, "static", &["-static", "-pthread"]) else { return };
     let command = ["run", &program, "--system", "apu-c-l3", "--set", "cpu.cores=2", "--", "ever"];

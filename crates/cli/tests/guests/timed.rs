@@ -41,7 +41,7 @@ fn a_workload_is_right_with_explicit_copies_and_refuses_pointers_that_the_machin
 
 /// With these latencies, a probe arrives after the flush of its line.
 #[test]
-fn a_kernel_comes_to_its_end_in_a_hierarchy_of_memories_with_a_long_way_to_its_second_level_cache() {
+fn a_kernel_completes_in_a_hierarchy_of_memories_with_a_slow_wire_to_its_second_level_cache() {
     for latency in ["46 ns", "500 ns"] {
         let far = format!("wires.l1_l2.latency={latency}");
         let Ran { code, out } = tiny("histogram", "mini-nmoesi", &["--set", &far]);
@@ -73,7 +73,7 @@ fn the_report_on_a_stuck_machine_names_the_elements_that_wait_and_what_they_wait
     let output = command.args(["--", "--size", "tiny"]).output().expect("the command was built");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(125), "{said}");
-    assert!(said.contains("the machine came to a stop: deadlock"), "{said}");
+    assert!(said.contains("the machine stopped: deadlock"), "{said}");
     assert!(said.contains("cu0.line_slots"), "{said}");
 }
 
@@ -115,14 +115,14 @@ fn a_time_limit_ends_a_program_on_cores_too() {
 #[test]
 fn options_of_other_modes_are_refused() {
     for (arguments, message) in [
-        (&["run", "vecadd", "--gpus", "4"][..], "--gpus is for runs without time"),
+        (&["run", "vecadd", "--gpus", "4"][..], "--gpus is for functional runs"),
         (&["run", "vecadd", "--functional", "--fast-forward", "kernel:2"], "cannot be used with"),
         (&["run", "vecadd", "--fast-forward", "kernel:0"], "kernels are counted from 1"),
         (&["run", "vecadd", "--fast-forward", "half"], "write kernel:N, roi or instructions:N"),
         (&["run", "vecadd", "--warm-up", "kernels:1"], "--fast-forward"),
         (
             &["run", "vecadd", "--fast-forward", "roi", "--warm-up", "kernels:1"],
-            "--warm-up kernels:1: nothing can warm",
+            "--warm-up kernels:1: caches can't be warmed before roi",
         ),
         (&["run", "vecadd", "--system", "r9nanno"], "did you mean 'r9nano'"),
         (&["compare", "vecadd", "--systems", "skeleton,r9nanno"], "did you mean 'r9nano'"),
@@ -140,7 +140,7 @@ fn machines_are_compared_with_the_first() {
     let folder = Folder::new("compare");
     let out = folder.file("");
     let arguments = ["compare", "matmul", "--json", "--systems", "skeleton,r9nano", "--out", &out];
-    // Large enough that what r9nano takes for each launch, 3,600 cycles, weighs less than 64 compute units gain.
+    // Large enough that r9nano's 3,600 cycles per launch cost less than its 64 compute units gain.
     let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "128"]));
     assert_eq!(code, Some(0), "{out}");
     let comparison: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
@@ -172,7 +172,7 @@ fn a_fast_forward_is_said_in_every_report() {
     let options = ["--fast-forward", "kernel:4", "--warm-up", "kernels:2", "--out", &folder.file("")];
     let Ran { code, out } = short("apu-c-l3", &options);
     assert_eq!(code, Some(0), "{out}");
-    let said = "to kernel:4, with caches warmed by kernels:2; without time:";
+    let said = "to kernel:4, with caches warmed by kernels:2; before it, without a timing model:";
     let text = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text(&out).contains(said), "{out}");
     let read = |name: &str| fs::read_to_string(folder.file(name)).expect("it has been written");

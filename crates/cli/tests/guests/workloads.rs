@@ -338,7 +338,7 @@ fn region(name: &str, arguments: &[&str]) -> u64 {
 }
 
 #[test]
-fn the_small_size_of_a_workload_is_fit_for_a_cpu_in_time() {
+fn the_small_size_of_a_workload_is_fit_for_a_timed_cpu() {
     let half: &[&str] = &["--cpu-share", "50"];
     let shared = ["matmul", "edge", "knn", "backprop", "write"].map(|name| (name, half));
     let alone = ["lud", "kmeans", "hotspot", "needleman-wunsch", "bfs"].map(|name| (name, &[][..]));

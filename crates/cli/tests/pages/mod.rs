@@ -1,7 +1,8 @@
-//! The commands that the workspace's pages show: where they stand, and the words that a shell makes of them.
+//! Finds the commands in the workspace's documentation pages: their places, and the words into which a shell splits
+//! them.
 //!
-//! A command stands in a block of code, indented or fenced. In a block ```` ```console ````, lines that begin with `$ ` are commands and the others
-//! are what they print; a line `...` stands for any number of lines.
+//! A command stands in a block of code, indented or fenced. In a block ```` ```console ````, lines that begin with `$ `
+//! are commands and the others are what they print; a line `...` stands for any number of lines.
 
 use std::{
     fs,
@@ -14,9 +15,9 @@ const CALLS: [&str; 3] = ["cohesim ", "target/release/cohesim ", "cargo run --re
 /// A command of a page.
 pub struct Shown {
     pub page: PathBuf,
-    /// What follows the name of the program, on one line.
+    /// The arguments of the command, on one line.
     pub command: String,
-    /// What it prints, if the page says so.
+    /// The output that the page shows for the command, if it shows one.
     pub output: Option<String>,
 }
 
@@ -93,7 +94,8 @@ pub fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether the word stands for something that a reader has: a file, a folder, a variable, or a name in capitals.
+/// Whether the word is a placeholder for something of the reader's own: a file, a folder, a variable, or a name in
+/// capitals.
 pub fn readers_own(word: &str) -> bool {
     word.contains(['/', '.', '$', '<']) || word.chars().all(|letter| letter.is_ascii_uppercase())
 }

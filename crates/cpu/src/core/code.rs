@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_kept_is_not_asked_for_again() {
+    fn a_line_that_is_kept_is_not_requested_again() {
         let mut lines = CodeLines::new(2);
         assert_eq!(
             [0x40, 0x80, 0x40, 0xc0, 0x80].map(|line| lines.need(line)),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_in_any_order() {
+    fn lines_arrive_in_any_order() {
         let mut lines = CodeLines::new(4);
         for line in [0x40, 0x80, 0xc0] {
             lines.need(line);

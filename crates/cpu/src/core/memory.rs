@@ -162,7 +162,7 @@ impl Pipeline {
         }
     }
 
-    /// Requests what is probably loaded after these loads.
+    /// Prefetches the lines that will probably be loaded after these loads.
     fn load_ahead(&mut self, t: usize, touches: std::ops::Range<u64>) {
         for touch in touches {
             let Load { virt, line, mask, rip } = *self.threads[t].loads.get(touch);

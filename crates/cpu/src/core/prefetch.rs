@@ -1,16 +1,17 @@
-//! Prefetches of data: lines that a core loads into its L1D before an instruction asks for them.
+//! Prefetches of data: lines that a core loads into its L1D before an instruction accesses them.
 //!
-//! `NextLine` asks for the lines behind each line that is loaded from. `Stride` keeps, for each of 64 load instructions
-//! chosen by a hash of their address, the last address and its distance from the one before; if that distance occurs
-//! twice in a row, the addresses ahead are asked for. Neither leaves the page, as its frame is all that is known. The
-//! paper names no prefetcher; these are the two that its field compares with.
+//! `NextLine` requests the lines after each line that a load accesses. `Stride` has a table of 64 entries, indexed by a
+//! hash of the load instruction's address, with the last data address and its distance from the one before; if that
+//! distance occurs twice in a row, the addresses ahead are requested. Neither crosses the end of the page, since the
+//! core knows the frame of that page only. The paper names no prefetcher; these two are the usual baselines in the
+//! literature.
 
 use crate::{Prefetch, PrefetchSpec};
 use mem::{Bytes, LINE, PAGE, PhysAddr, VirtAddr};
 
 const TABLE: usize = 64;
 
-/// What is known of a load instruction.
+/// A load instruction's last address and stride.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     rip: u64,
@@ -22,7 +23,7 @@ struct Entry {
 pub struct Prefetcher {
     spec: PrefetchSpec,
     table: Box<[Entry; TABLE]>,
-    /// The lines that were asked for last, so that they are not asked for again at once.
+    /// The lines that were requested last, so that they are not requested again at once.
     recent: [u64; 8],
     next: usize,
 }
@@ -65,7 +66,7 @@ impl Prefetcher {
         }
     }
 
-    /// The stride of a load instruction, if it has had the same one twice.
+    /// The stride of a load instruction, if it has occurred twice in a row.
     fn learn(&mut self, rip: u64, address: u64) -> Option<i64> {
         let entry = &mut self.table[(rip ^ rip >> 6) as usize % TABLE];
         if entry.rip != rip {
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_behind_a_load_are_asked_for_once_and_not_beyond_the_page() {
+    fn the_lines_after_a_load_are_requested_once_and_not_beyond_the_page() {
         assert_eq!(asked(Prefetch::NextLine, &[(1, 0x1008), (1, 0x1010), (1, 0x1040)]), [0x1040, 0x1080, 0x10c0]);
         assert_eq!(asked(Prefetch::NextLine, &[(1, 0x1fc0)]), []);
         assert_eq!(asked(Prefetch::None, &[(1, 0x1000)]), []);

@@ -47,7 +47,7 @@ impl Shares {
 /// What fetch waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Front {
-    /// Nothing, from this cycle on.
+    /// Nothing: fetch may continue from this cycle on.
     From(u64),
     /// The execution of a mispredicted branch.
     Branch(u64),
@@ -55,7 +55,7 @@ pub enum Front {
     Decode(u64),
     /// The completion of everything before it.
     Drain,
-    /// Its turn to lock a line.
+    /// The thread's turn to lock a line.
     Turn,
     /// The reply to a lock, or a line to load from ([`Front::Missing`]).
     Lock,

@@ -1,10 +1,10 @@
-//! Wrong paths: what fetch does between a mispredicted branch and the moment at which it is known to be wrong.
+//! Wrong paths: what fetch does from a mispredicted branch until the branch is resolved.
 //!
 //! Without the key `wrong_path`, fetch stops there. With it, lines of code are requested in order from where the branch
 //! was predicted to lead, at the rate at which fetch would consume them, until the branch has been executed or the
-//! queues of the core would be full. They take MSHRs and places in caches, and bring what the other path may need
-//! later. Nothing on a wrong path is executed, so its loads and stores are left out, and so are its further branches.
-//! It does not leave the page of the branch, as no other frame is known.
+//! queues of the core would be full. These lines occupy MSHRs and space in caches, and may be of use to the right path
+//! later. Nothing on a wrong path is executed, so its loads, stores and further branches are left out. A wrong path
+//! does not leave the page of the branch, since the core knows the frame of that page only.
 
 use super::{Pipeline, fetch::line, thread::Front};
 use crate::Executed;

@@ -42,7 +42,7 @@ fn stores_are_sent_one_after_the_other_without_waiting_for_answers() {
 }
 
 #[test]
-fn a_line_to_store_to_is_asked_for_when_its_address_is_known() {
+fn a_line_to_store_to_is_requested_when_its_address_is_known() {
     // The value comes late; the prefetch does not wait for it.
     let late = || (0..100).map(|_| compute(Class::Integer, 0, 0));
     let steps = || late().chain([store(0, 15, HERE), store(0, 15, HERE + 8), store(0, 15, HERE + 64)]).collect();

@@ -62,7 +62,8 @@ fn threads_of_a_core_lock_one_after_the_other() {
 
 #[test]
 fn a_thread_does_not_store_while_another_holds_a_line() {
-    // The atomic access takes long, because its value does. A store of the other thread would unlock its line.
+    // The atomic access takes long because its value does. If the core let the other thread's store to the line pass,
+    // that store would unlock the line.
     let value = (0..8).map(|_| compute(Class::Integer, 0, 1));
     let atomic = || {
         let Step::Do(mut add) = store(0, 15, 0x8000) else { unreachable!("a store is an instruction") };

@@ -52,12 +52,12 @@ fn check(name: &str, program: &[u8], instructions: u64) {
 }
 
 #[test]
-fn integer_code_ends_as_without_time() {
+fn integer_code_ends_as_in_a_functional_run() {
     check("integer", include_bytes!("../../../x86/bench/integer.elf"), 100_000);
 }
 
 #[test]
-fn floating_point_code_ends_as_without_time() {
+fn floating_point_code_ends_as_in_a_functional_run() {
     check("sse2", include_bytes!("../../../x86/bench/sse2.elf"), 100_000);
 }
 
@@ -244,7 +244,7 @@ fn any_core(random: &mut Pcg64Mcg) -> CoreSpec {
 }
 
 #[test]
-fn any_core_ends_as_without_time() {
+fn any_core_ends_as_in_a_functional_run() {
     const SEEDS: u64 = 80;
     let programs: [&[u8]; 2] =
         [include_bytes!("../../../x86/bench/integer.elf"), include_bytes!("../../../x86/bench/sse2.elf")];

@@ -1,4 +1,4 @@
-//! The bytes behind a directory: those of the blocks that a GPU's memory holds, or all bytes of the host's memory.
+//! The bytes behind a directory: for a GPU's memory, those of the blocks it holds; for the host's memory, all of them.
 
 use crate::Backing;
 use mem::{Block, LINE, LineAddr, Mask, PhysAddr, Share};

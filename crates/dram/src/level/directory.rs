@@ -24,7 +24,7 @@ use std::{
 /// Called after each step of a block, with the block's first line and its record.
 pub type BlockWatcher = Rc<dyn Fn(LineAddr, &Line<LINE>)>;
 
-/// What the memory holds.
+/// The part of the address space that the memory holds.
 pub enum Extent {
     /// Cached blocks of another memory.
     Cache(RoomSpec),

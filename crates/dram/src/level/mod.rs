@@ -1,12 +1,11 @@
 //! A memory that is a level of a hierarchy: a GPU's memory, which caches blocks of the host's, or the host's memory
-//! itself (`[umh 5]`). The protocol's directory and store ([`directory`]) decide what happens; this module adds
-//! timing.
+//! itself (`[umh 5]`). The protocol's directory and store ([`directory`]) decide what happens; this module adds timing.
 //!
 //! The level handles one message at a time: answers first, then waiting messages, then new ones, round-robin. The
 //! directory alone handles what needs no bytes; every line that is read or written is an access to the memory behind
 //! it. **Invariant: answers are always accepted, and requests and probes are sent at once, even while other messages
-//! are blocked.** Levels send requests to each other, so a level that waited until another accepted a message could
-//! be the one the other waits for.
+//! are blocked.** Levels send requests to each other, so two levels that waited for each other to accept a message
+//! would deadlock.
 
 mod bytes;
 mod directory;

@@ -98,7 +98,7 @@ fn plan(options: Options) -> Plan {
         "times are of whole runs, in which the host makes the input; 'from input to result' is the region of interest alone, with \
          copies both ways"
             .to_owned(),
-        "'paper' is the least that the claim asks for: a ratio above 1 is a claim that came out".to_owned(),
+        "'paper' is the least value that the claim implies: a ratio above 1 confirms it".to_owned(),
     ];
     notes.push("as programs are, policies alone differ: maps of shared virtual memory (--copies mapped)".into());
     Plan {
@@ -124,7 +124,7 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
         rows.push(Row::new(format!("... {program}: from input to result"), None, from_input_to_result));
         rows.extend([(one, faster), (other, slower)].map(|(policy, run)| moved(program, policy, run)));
     }
-    rows.push(Row::new("claims that came out", CLAIMS.len() as f64, came_out.into()));
+    rows.push(Row::new("confirmed claims", CLAIMS.len() as f64, came_out.into()));
     rows
 }
 

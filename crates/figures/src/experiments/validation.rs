@@ -34,7 +34,7 @@ fn plan(Options { size, native }: Options) -> Plan {
     let mut notes = Vec::new();
     if native {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        notes.push(format!("this computer has {cores} processors; the paper's had 4 cores, and nothing else to do"));
+        notes.push(format!("this computer has {cores} processors; the paper's had 4 cores, and was otherwise idle"));
         if quick {
             notes.push("small inputs take microseconds here: what starting threads costs hides the speedup".into());
         }
@@ -76,7 +76,7 @@ fn rows(results: &Results, quick: bool) -> Vec<Row> {
             differences.extend(simulated.zip(native).map(|(simulated, native)| difference(simulated, native)));
         }
         let all = mean(&differences).filter(|_| differences.len() == RODINIA.len());
-        // A busy computer says nothing about the simulation, so its difference stands beside no other.
+        // On a busy computer the difference says nothing about the simulation, so it is not compared with the paper's.
         let paper = Some(paper).filter(|_| results.was_quiet());
         rows.extend(all.map(|mean| Row::new(format!("mean difference, {threads} threads"), paper, mean)));
         let spreads: Vec<f64> =

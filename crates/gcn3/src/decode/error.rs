@@ -29,7 +29,7 @@ impl fmt::Display for DecodeError {
     }
 }
 
-/// What is wrong with an encoding.
+/// The error in an encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Reason {
     #[error("the code ends after {have} bytes of it")]

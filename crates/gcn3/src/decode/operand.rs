@@ -25,7 +25,7 @@ impl Field {
             _ => return Err(self.wrong(code, "names no register")),
         };
         if !code.is_multiple_of(registers.clamp(1, 4)) && registers != 3 {
-            return Err(self.wrong(code, "is no multiple of the number of registers (at most 4)"));
+            return Err(self.wrong(code, "is not a multiple of the number of registers (at most 4)"));
         }
         if code + registers > end + 1 {
             return Err(self.wrong(code, "runs past the last register of its kind"));
@@ -82,7 +82,7 @@ impl Inst {
         let by_number =
             matches!(self.op, Op::VReadfirstlaneB32 | Op::VReadlaneB32 | Op::VMovrelsB32 | Op::VMovrelsdB32);
         if by_number && !self.src[0].is_vgpr() {
-            return Err(self.op.field("src0").wrong(self.src[0].code(), "is no vector register"));
+            return Err(self.op.field("src0").wrong(self.src[0].code(), "is not a vector register"));
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ fn sop1(words: Words) -> Result<Inst, Reason> {
     }
     let by_number = matches!(op, Op::SSetpcB64 | Op::SRfeB64 | Op::SMovrelsB32 | Op::SMovrelsB64 | Op::SCbranchJoin);
     if by_number && inst.src[0].as_scalar_register().is_none() {
-        return Err(op.field("ssrc0").wrong(inst.src[0].code(), "is no register"));
+        return Err(op.field("ssrc0").wrong(inst.src[0].code(), "is not a register"));
     }
     Ok(inst)
 }
@@ -126,7 +126,7 @@ impl Inst {
             self.size = 8;
         }
         if self.src[n] == Operand::LDS_DIRECT {
-            return Err(field.wrong(254, "is no source of a scalar instruction"));
+            return Err(field.wrong(254, "is not a possible source of a scalar instruction"));
         }
         Ok(())
     }

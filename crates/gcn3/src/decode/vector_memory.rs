@@ -92,7 +92,7 @@ fn buffer(inst: &mut Inst, word: Pair, mut memory: MemoryFields) -> Result<(), R
     inst.src[1] = op.field("srsrc").scalar_register(word.field(48, 5) * 4, info.src[1])?;
     inst.src[2] = op.field("soffset").source(word.field(56, 8), info.src[2])?;
     if matches!(inst.src[2], Operand::LITERAL | Operand::LDS_DIRECT) {
-        return Err(op.field("soffset").wrong(inst.src[2].code(), "is no offset a buffer access can have"));
+        return Err(op.field("soffset").wrong(inst.src[2].code(), "is not a possible offset of a buffer access"));
     }
     if info.dst != Kind::None && !memory.flags.contains(Flags::LDS) {
         let registers = info.dst.registers() + memory.status_registers();

@@ -48,8 +48,8 @@ fn source(op: Op, n: usize, name: &'static str, code: u32) -> Result<Operand, Re
     let operand = field.source(code, kind)?;
     let wrong = match kind {
         _ if operand == Operand::LITERAL => Some("is a literal, which VOP3 has no room for"),
-        Kind::Mask if code > 127 => Some("is no pair of scalar registers"),
-        Kind::S32 if operand.is_vgpr() => Some("is a vector register where a scalar must stand"),
+        Kind::Mask if code > 127 => Some("is not a pair of scalar registers"),
+        Kind::S32 if operand.is_vgpr() => Some("is a vector register; a scalar register is required"),
         _ => None,
     };
     wrong.map_or(Ok(operand), |why| Err(field.wrong(code as u16, why)))

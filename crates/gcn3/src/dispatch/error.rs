@@ -39,9 +39,7 @@ pub enum DispatchError {
     KernargSize { kernel: String, expected: u32, given: usize },
     #[error("kernel '{kernel}' would need {size} bytes of local memory in each work-group; there are 65536")]
     LdsFull { kernel: String, size: u64 },
-    #[error(
-        "kernel '{kernel}' asks for {size} bytes of scratch memory for each work-item; at most {limit} are possible"
-    )]
+    #[error("kernel '{kernel}' needs {size} bytes of scratch memory per work-item; at most {limit} are possible")]
     ScratchTooLarge { kernel: String, size: u32, limit: u32 },
     #[error(
         "kernel '{kernel}': scratch memory at {scratch:#x} is out of reach: registers count up to 4 GiB from {base:#x}"

@@ -105,7 +105,8 @@ impl Dispatch {
         }
         let items: u32 = group.iter().product();
         let limit = kernel.max_group.unwrap_or(MAX_GROUP).min(MAX_GROUP);
-        // What the metadata say is a promise to the compiler. The hardware runs what has registers.
+        // The limit in the metadata is an assumption of the compiler's. The hardware runs any work-group for which
+        // there are enough registers.
         if items > MAX_GROUP || items > limit && !has_registers(kernel, items) {
             return Err(DispatchError::GroupTooLarge { kernel: name(), items, limit });
         }

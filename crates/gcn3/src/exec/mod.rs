@@ -45,7 +45,8 @@ mod wide;
 pub enum Step {
     /// The instruction is complete.
     Done,
-    /// It is complete, after an LDS access, which is in [`Lds::last`](lds::Lds) if accesses are watched.
+    /// The instruction is complete. It accessed the LDS; if accesses are watched, [`Lds::last`](lds::Lds) has the
+    /// access.
     Lds,
     /// The caller must access memory, then call [`Wavefront::complete`].
     Mem(Box<MemOp>),

@@ -29,11 +29,11 @@ pub enum ObjectError {
     #[error("kernel '{kernel}': a kernarg segment of {size} bytes is not possible (at most 64 KiB)")]
     KernargSize { kernel: String, size: u64 },
     #[error(
-        "kernel '{kernel}': its descriptor reserves {count} user SGPRs but what it asks for takes {needed} \
+        "kernel '{kernel}': its descriptor reserves {count} user SGPRs but its requests take {needed} \
          (at most 16); the descriptor is damaged"
     )]
     UserSgprs { kernel: String, count: u32, needed: u32 },
-    #[error("kernel '{kernel}': its descriptor asks for a fourth work-item id; there are three")]
+    #[error("kernel '{kernel}': its descriptor requests a fourth work-item id; there are three")]
     WorkItemIds { kernel: String },
     #[error("kernel '{kernel}': its first instruction would lie at {entry:#x}, outside the code of the object")]
     EntryOutside { kernel: String, entry: u64 },
@@ -45,7 +45,7 @@ pub enum ObjectError {
     Undefined { symbol: String },
     #[error("relocation type {kind} at {place:#x} {detail}")]
     Relocation { kind: u32, place: u64, detail: String },
-    #[error("the code object asks for {size} bytes of memory; at most {limit} are allowed")]
+    #[error("the code object needs {size} bytes of memory; at most {limit} are allowed")]
     TooLarge { size: u64, limit: u64 },
     #[error("the code object must be loaded at a multiple of {align:#x}, not at {base:#x}")]
     Unaligned { base: u64, align: u64 },

@@ -105,7 +105,7 @@ struct Read {
     size: u32,
 }
 
-/// What a kernel's code reads through the pointers it is given.
+/// The bytes that a kernel's code reads through the two pointers.
 #[derive(Debug, Default, PartialEq)]
 struct Reads {
     kernarg: Vec<Read>,

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         for _ in 0..count {
             let start = self.at;
             let Value::Text(key) = self.value(depth + 1)? else {
-                return Err(format!("the key at byte {start} is no text"));
+                return Err(format!("the key at byte {start} is not text"));
             };
             entries.push((key, self.value(depth + 1)?));
         }
@@ -162,6 +162,6 @@ mod tests {
         assert!(read(&[0xdd, 0xff, 0xff, 0xff, 0xff]).unwrap_err().contains("missing"));
         assert!(read(&[0xdb, 0xff, 0xff, 0xff, 0xff, 1]).unwrap_err().contains("missing"));
         assert!(read(&[0x91; 100]).unwrap_err().contains("nested deeper"));
-        assert!(read(&[0x81, 0x01, 0x01]).unwrap_err().contains("no text"));
+        assert!(read(&[0x81, 0x01, 0x01]).unwrap_err().contains("not text"));
     }
 }

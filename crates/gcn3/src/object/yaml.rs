@@ -250,7 +250,7 @@ impl Flow<'_> {
                     Some((_, 'e')) => '\x1b',
                     Some((_, 'x')) => {
                         let digits: String = chars.by_ref().take(2).map(|(_, digit)| digit).collect();
-                        u8::from_str_radix(&digits, 16).map_err(|_| format!("\\x{digits} is no character"))?.into()
+                        u8::from_str_radix(&digits, 16).map_err(|_| format!("\\x{digits} is not a character"))?.into()
                     }
                     Some((_, other)) => other,
                     None => break,

@@ -65,7 +65,7 @@ impl Unit {
         let pc = wave.wavefront.pc;
         let line = pc & !(LINE_BYTES - 1);
         if pc < wave.code.0 || pc >= wave.code.1 + LINE_BYTES {
-            // It jumped: the buffered code is useless.
+            // The wavefront has jumped, so its buffered code is discarded.
             wave.code = (line, line);
         }
         wave.code.0 = wave.code.0.max(line.min(wave.code.1));

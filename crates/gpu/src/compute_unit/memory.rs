@@ -55,7 +55,7 @@ pub struct AccessUnderWay {
 }
 
 impl AccessUnderWay {
-    /// One of its requests.
+    /// Returns the request of this number.
     fn ask(&self, number: usize) -> Option<Ask> {
         let whole = || self.parts.get(number).map(|Part { mask, .. }| Ask { part: number, mask: *mask, lanes: 1 });
         if self.asks.is_empty() { whole() } else { self.asks.get(number).copied() }

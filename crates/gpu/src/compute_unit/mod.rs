@@ -101,7 +101,7 @@ pub(crate) struct Running {
     /// The memory that it may access.
     map: Arc<AddressMap>,
     briefs: Briefs,
-    /// Its number among the launches of its GPU.
+    /// The kernel's number among the launches of its GPU.
     grid: u64,
 }
 
@@ -180,7 +180,7 @@ struct Unit {
     completions: Vec<Completion>,
     /// Caches that have not completed the dispatcher's order.
     orders: usize,
-    /// For reuse.
+    /// Wavefronts that have ended, for reuse.
     spare: Vec<gcn3::wave::Wavefront>,
     spare_parts: Vec<Vec<Part>>,
 }
@@ -223,7 +223,7 @@ pub struct ComputeUnit {
     completions: Outlet<Completion>,
     /// Advanced when something arrives: one for each reason to wait.
     bells: [EventCount; 3],
-    /// Which of the bells is in use, and how often it had rung when all that had come was taken.
+    /// Which of the bells is in use, and its count when all messages that had arrived were taken.
     waits: WaitsFor,
     heard: Option<u64>,
     /// Number of cycles for which it retries to send before it waits until there is space.
@@ -415,7 +415,7 @@ impl ComputeUnit {
 }
 
 impl Unit {
-    /// Runs one cycle. `comes`: whether something may have come from a cache.
+    /// Runs one cycle. `comes`: whether something may have arrived from a cache.
     fn tick(&mut self, ends: &Ends, comes: bool, now: u64) -> Result<Next, Box<ExecError>> {
         (self.issued, self.sent, self.refused) = (false, false, false);
         if !comes && now < self.quiet_until {
@@ -438,8 +438,8 @@ impl Unit {
         Ok(self.idle_until(now))
     }
 
-    /// In a cycle in which nothing has arrived: whether nothing happens in it, but a wavefront waits for a unit, or may
-    /// do so from the next cycle on.
+    /// In a cycle in which nothing has arrived: whether nothing happens in this cycle, but a wavefront waits for a unit
+    /// or may begin to wait for one in the next cycle.
     fn polls(&mut self, now: u64) -> bool {
         if now >= self.quiet_until {
             return false;
@@ -465,7 +465,7 @@ impl Unit {
         }
         let coalesced = self.coalescing.front().map_or(NEVER, |(at, _)| match *at > now {
             true => (*at).max(self.lanes_sent_at),
-            // It waits for line slots, and the cycles are counted.
+            // The access waits for line slots, and these cycles are counted.
             false => now,
         });
         self.slots.next_issue().min(coalesced)

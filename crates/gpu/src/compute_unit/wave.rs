@@ -22,7 +22,7 @@ pub enum Waits {
     /// Its vector access is in the coalescer.
     Coalescer,
     Barrier,
-    /// It ends when its accesses have completed.
+    /// The wavefront ends when its accesses have completed.
     End,
 }
 
@@ -42,7 +42,8 @@ pub struct Wave {
     pub vector: VecDeque<(usize, bool)>,
     /// Outstanding scalar accesses.
     pub scalar: u32,
-    /// Outstanding flat accesses. They count twice, because they might have gone to the local data share.
+    /// Outstanding flat accesses. They are counted for both memories, because their addresses may lie in the local data
+    /// share.
     pub flat: u32,
     /// The buffered code: first address and end (exclusive).
     pub code: (u64, u64),

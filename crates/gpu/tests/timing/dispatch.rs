@@ -18,7 +18,7 @@ fn dispatcher() -> DispatcherSpec {
     Rig::default().dispatcher
 }
 
-/// Issued in cycle 114, `s_endpgm` ends the workgroup, and the dispatcher hears of it in 119. The order to flush
+/// Issued in cycle 114, `s_endpgm` ends the workgroup, and the dispatcher learns of it in 119. The order to flush
 /// first-level caches arrives in 124; the vector cache, the slowest, has carried it out in 144: 149.
 #[test]
 fn a_kernel_of_one_workgroup_ends_when_its_stores_have_left_first_level_caches() {
@@ -68,11 +68,11 @@ fn a_burst_of_workgroups_starts_together() {
     assert_eq!(Rig { units: 2, ..rig }.run(&EMPTY).code, [[(105, 0), (115, 0)], [(105, 0), (115, 0)]]);
 }
 
-/// A unit with place for one wavefront. The first workgroup fetches in 105 and ends in 114; the dispatcher hears of it
+/// A unit with place for one wavefront. The first workgroup fetches in 105 and ends in 114; the dispatcher learns of it
 /// in 119, and the next one fetches in 124, 19 cycles after the first. With place for two, the first two fetch in 105
 /// and 106, end in 114 and 115, and the next two fetch in 124 and 125.
 #[test]
-fn a_workgroup_waits_until_the_dispatcher_has_heard_of_the_end_of_another() {
+fn a_workgroup_waits_until_the_dispatcher_has_learnt_of_the_end_of_another() {
     let rig = |waves_per_simd| {
         let mut rig = Rig { workgroups: 4, ..Rig::default() };
         (rig.unit.simds, rig.unit.waves_per_simd) = (1, waves_per_simd);
@@ -85,8 +85,8 @@ fn a_workgroup_waits_until_the_dispatcher_has_heard_of_the_end_of_another() {
 }
 
 /// Two units with place for one wavefront, and three workgroups. Each compares its number in 114 (2 + 1 cycles) and
-/// branches in 117 (2 + 4): the second ends in 123, which the dispatcher hears in 128. The first sleeps for 64 cycles
-/// and ends in 187, heard in 192. A third workgroup that may go anywhere is sent to the second unit in 128 and fetches
+/// branches in 117 (2 + 4): the second ends in 123, which the dispatcher learns in 128. The first sleeps for 64 cycles
+/// and ends in 187, reported in 192. A third workgroup that may go anywhere is sent to the second unit in 128 and fetches
 /// in 133. One that is bound waits for the first unit: 192 and 197.
 #[test]
 fn a_bound_workgroup_waits_for_its_unit_while_another_is_free() {

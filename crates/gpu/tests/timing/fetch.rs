@@ -18,7 +18,7 @@ fn straight(words: usize) -> Vec<u32> {
 /// The first of 32 instructions is issued in cycle 114. The second line is requested when the first arrives, in 113,
 /// and is there in 121, before the 16 instructions of the first have been issued: 114 + 31 = 145 for the last.
 #[test]
-fn the_next_line_comes_while_the_instructions_of_the_one_before_are_issued() {
+fn the_next_line_arrives_while_the_instructions_of_the_one_before_are_issued() {
     let report = Rig::default().run(&straight(32));
     assert_eq!(report.code, [[(105, 0), (113, 1)]]);
     assert_eq!(report.ends, [145 + END]);
@@ -30,7 +30,7 @@ fn the_next_line_comes_while_the_instructions_of_the_one_before_are_issued() {
 /// it waits for the second line and is issued in 166, the last, 16 instructions later, in 182. The code cache is now
 /// the slowest to carry out the order at the end: 10 cycles more than the vector cache.
 #[test]
-fn a_wavefront_waits_for_a_line_that_comes_late() {
+fn a_wavefront_waits_for_a_line_that_arrives_late() {
     let report = Rig { code: 30, ..Rig::default() }.run(&straight(32));
     assert_eq!(report.code, [[(105, 0), (135, 1)]]);
     assert_eq!(report.ends, [182 + END + 10]);

@@ -490,7 +490,8 @@ impl<'a> Builder<'a> {
             ports.push(MmuPort { name: (*name).to_owned(), tlb: plan.tlb, from, to });
             self.wires.asks.insert(*edge, Wire { from: replies, to: top });
         }
-        // An MMU away from the tables learns of changes by shootdowns only.
+        // An MMU that is not beside the kernel that writes the tables can't look at them: it learns of changes by
+        // shootdowns only.
         let roots = if plan.at_kernel { self.translators.roots.clone() } else { Roots::default() };
         let mmu = Mmu::new(plan.spec, ports, below, control, &roots, scope);
         scope.serve("control", |cx| mmu.run(cx));

@@ -1,4 +1,4 @@
-//! Builds page walkers, MMUs and TLBs, and the shootdowns that tell them of changed tables.
+//! Builds page walkers, MMUs and TLBs, and the shootdowns that notify them of changed page tables.
 //!
 //! ```text
 //! core ---- mmu ---- l1d             cu ---- mmu ---- l1v
@@ -97,7 +97,7 @@ impl Builder<'_> {
     pub(super) fn fbt(&mut self, id: Id, plan: &FbtPlan, scope: &Scope) {
         let below = self.edge(id, Freight::Translations);
         let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
-        // One that the IOMMU looks into is the only one.
+        // If the IOMMU uses the table as a second-level TLB, the machine has only one.
         let tables = match plan.spec.second_level {
             false => FbtTables::new(plan.spec.table),
             true => self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone(),

@@ -154,7 +154,7 @@ impl CoresView {
         })
     }
 
-    /// A line that was away has returned.
+    /// A line that was *away* has returned.
     fn came(&self, address: LineAddr, line: &Line<LINE>) {
         if self.away.borrow_mut().remove(&address)
             && let Some(software) = self.software.get()

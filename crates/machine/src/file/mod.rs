@@ -64,7 +64,7 @@ impl File {
     /// Adds a machine file as a layer over the machines that it extends.
     fn machine(&mut self, name: &str, extending: &mut Vec<PathBuf>) -> Result<(), MachineError> {
         let (text, path) = shipped::machine(name)?;
-        // One file can have several names.
+        // Several paths may lead to one file.
         let file = path.and_then(|path| path.canonicalize().ok()).unwrap_or_else(|| PathBuf::from(name));
         if extending.contains(&file) {
             return Err(MachineError::Circle { name: name.to_owned() });

@@ -142,7 +142,7 @@ impl File {
         MachineError::Wrong { place: self.place(path, key), reason }
     }
 
-    /// Where a key or section was set last: file and line, or the `--set` option.
+    /// The place that set a key or section last: file and line, or the `--set` option.
     pub(crate) fn place(&self, path: &str, key: Option<&str>) -> String {
         let full = key.map_or_else(|| path.to_owned(), |key| join(path, key));
         let find = |itself| self.layers.iter().rev().find_map(|layer| layer.place(&full, itself));

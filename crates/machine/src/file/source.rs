@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Change,
 }
 
-/// Where a layer names a key or section.
+/// The place at which a layer names a key or section.
 #[derive(Clone, Copy)]
 struct Said {
     line: usize,
@@ -82,7 +82,7 @@ impl Source {
         Ok(Self { table, layers: vec![layer], folder })
     }
 
-    /// Where a key or section is named last.
+    /// The last place that names a key or section.
     pub(super) fn place(&self, path: &str) -> String {
         let found = self.layers.iter().rev().find_map(|layer| layer.place(path, false));
         found.unwrap_or_else(|| self.layers.last().map(|layer| layer.name.clone()).unwrap_or_default())

@@ -233,7 +233,7 @@ impl Lowering<'_> {
     fn pages(&self, pages: Pages) -> Pages {
         match (pages, self.population) {
             (Pages::Tables { .. } | Pages::Driver(_), Population::Testers) => Pages::Flat(UNTOLD),
-            // A host written in Rust has no driver: every page is where the launch says.
+            // A host written in Rust has no driver: every page is at the place given by the launch.
             (Pages::Driver(latency), Population::Host) => Pages::Flat(latency),
             (pages, _) => pages,
         }
@@ -263,7 +263,7 @@ impl Lowering<'_> {
     }
 
     /// The IOMMU of a machine without a CPU, whose kernel would have page tables; and the element that sends
-    /// shootdowns, if pages can be taken away.
+    /// shootdowns, if a driver can recall pages.
     pub(super) fn lone_translators(&mut self, iommu: Iommu) -> (Id, Option<Id>) {
         let faults = iommu.faults();
         let plan = WalkersPlan {

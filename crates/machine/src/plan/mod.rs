@@ -53,8 +53,8 @@ pub struct Plan {
     pub zones: Vec<u64>,
     /// The cores' view of memory, if there are cores.
     pub cores: Option<CoresView>,
-    /// If GPUs are joined by a fabric: the partitions' shares of the work, by number, and how long each GPU may run by
-    /// itself.
+    /// If GPUs are joined by a fabric: the partitions' shares of the work, by number, and how long each GPU may run
+    /// without synchronising with the others.
     pub shares: BTreeMap<usize, engine::Share>,
     pub control_delay: Option<Time>,
 }
@@ -250,7 +250,7 @@ pub struct MemoryPlan {
     pub channel: usize,
     /// Whether logical time orders accesses: then this memory reports the writes.
     pub timed: bool,
-    /// Whether it stands behind an agent, within reach of cores.
+    /// Whether it is behind the system agent, where cores can access it.
     pub watched: bool,
     /// The section of the machine file that describes it.
     pub section: &'static str,
@@ -363,7 +363,7 @@ pub struct Boundary {
 /// A connection of two elements.
 pub struct Edge {
     pub name: String,
-    /// The end that is, or is nearer to, the requester.
+    /// The end at the requester, or closer to it.
     pub upper: Id,
     pub lower: Id,
     pub wire: Wire,
@@ -379,7 +379,7 @@ impl Edge {
     }
 }
 
-/// What an edge is made of.
+/// The implementation of an edge.
 #[derive(Clone)]
 pub enum Wire {
     /// A link: the machine may be cut here, so it has a latency.

@@ -31,7 +31,7 @@ struct Inner {
     in_flight: Cell<usize>,
     bell: EventCount,
     answered: EventCount,
-    /// Cycles from the claim of a page until all its blocks have come. The host waits for a single page, and claims
+    /// Cycles from the claim of a page until all its blocks have arrived. The host waits for a single page, and claims
     /// many at once when it frees them.
     cycles: Histogram,
 }
@@ -82,7 +82,7 @@ impl Claims {
         }
     }
 
-    /// Takes back what the driver of these GPUs wants, for one access of the host after the other.
+    /// Claims the pages that the driver of these GPUs requests for accesses of the host, one access after another.
     pub fn serve(&self, gpus: &ModelGpus, scope: &Scope) {
         let (own, gpus, bell) = (self.clone(), gpus.clone(), scope.eventcount("wanted"));
         gpus.taken_back_by(bell.clone());
@@ -107,7 +107,8 @@ impl Claims {
 }
 
 impl Caches for Claims {
-    /// What the host has written is in its memory; what GPUs hold of it is not new any more.
+    /// The host has no caches, so its writes are in memory already. Takes the pages from the memories of GPUs, whose
+    /// copies are out of date.
     fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         let pages = pages.to_vec();
         Box::pin(async move { self.take(&pages).await })

@@ -1,5 +1,5 @@
-//! The front end: hands kernels to the command processors of GPUs, and has caches flushed and invalidated around
-//! kernels where the machine needs it.
+//! The front end: hands kernels to the command processors of GPUs, and flushes and invalidates caches before and after
+//! kernels if the machine needs it.
 //!
 //! A kernel runs on one GPU, or on all of them as a *gang*: its workgroups are distributed over the GPUs in turn.
 //! Kernels of different GPUs run concurrently, and so do as many kernels of one GPU as it has slots. Kernels for one
@@ -36,7 +36,7 @@ pub struct FrontEndSpec {
     pub write_back: WriteBack,
     /// Whether the caches of the CPU write back and invalidate the pages that were handed over before a kernel starts.
     pub flush_before: bool,
-    /// Whether these caches do so with all pages that a kernel could reach, after its end.
+    /// Whether these caches flush all pages that a kernel could reach after its end.
     pub flush_after: bool,
     /// Whether each kernel is a region of the statistics, rather than an entry in a histogram.
     pub regions: bool,
@@ -196,7 +196,7 @@ impl FrontEnd {
         self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect()
     }
 
-    /// What each GPU spends its time on.
+    /// The time account of each GPU.
     pub(super) fn time(&self) -> &GpuTime {
         &self.0.time
     }

@@ -30,12 +30,12 @@ use vm::{DriverTables, Fault};
 /// GPUs, as their driver sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct GpusSpec {
-    /// Wavefronts that can be under way at a time.
+    /// Maximum number of wavefronts in flight.
     pub wavefronts: u64,
-    /// Whether host and kernels see what the other writes while a kernel runs.
+    /// Whether host and kernels see each other's writes while a kernel runs.
     pub coherent: bool,
     pub memories: Memories,
-    /// Where memories of GPUs hold copies: bytes of a block, of which they hold all or nothing.
+    /// If memories of GPUs hold copies: the size of a block, the unit that is copied.
     pub block: Bytes,
     /// Whether the memories of host and devices are not connected in the model: the devices' addresses then begin at 0.
     pub apart: bool,
@@ -55,18 +55,18 @@ impl GpusSpec {
     }
 }
 
-/// Frames that the host wants back from the memories of GPUs. Completion is reported under `number`.
+/// Frames that the host claims from the memories of GPUs. Completion is reported under `number`.
 pub(super) struct TakeBack {
     pub number: u64,
     pub frames: Vec<PhysAddr>,
 }
 
-/// Pages that kernels so far could reach, of which caches may hold something.
+/// Pages that kernels so far could reach, of which caches may hold lines.
 #[derive(Default)]
 struct Moved {
     /// Looked up; walked only in the order of addresses.
     reached: FxHashSet<PhysAddr>,
-    /// Those of them that are the host's.
+    /// Those of these frames that lie in the host's memory.
     of_host: BTreeSet<PhysAddr>,
     /// Whether one of them was written since the last kernel was started.
     changed: bool,
@@ -104,7 +104,7 @@ fn gpu_of(asid: Asid) -> usize {
     usize::from(asid.0) - 1
 }
 
-/// What is to be done for the driver.
+/// An operation that the driver has ordered.
 enum Order {
     Kernel(Box<Job>),
     Transfer(dma::Order),
@@ -122,14 +122,13 @@ struct Books {
     under_way: Cell<usize>,
     attention: Cell<bool>,
     front_end: RefCell<Option<FrontEnd>>,
-    /// The tables of GPUs whose pages may be taken away, the pages to be taken away, and the bell of the context that
-    /// does it.
+    /// The page tables of GPUs, the pages that the driver recalls, and the bell of the context that recalls them.
     tables: DriverTables,
     recalls: RefCell<VecDeque<Recall>>,
     /// Pages that were granted on faults and are not recorded as moved yet.
     answered: RefCell<Vec<(Asid, VirtAddr)>>,
     recall: RefCell<Option<EventCount>>,
-    /// The pages that the host wants back, the bell of the context that collects them, and those collected since the
+    /// The pages that the host claims, the bell of the context that collects them, and the pages collected since the
     /// last query.
     wanted: RefCell<VecDeque<TakeBack>>,
     taker: RefCell<Option<EventCount>>,
@@ -147,8 +146,8 @@ struct Books {
 pub struct ModelGpus(Rc<Books>);
 
 impl ModelGpus {
-    /// The GPUs of a program that may be fast-forwarded. Their IOMMU looks pages up in `tables`, if pages can be taken
-    /// away.
+    /// The GPUs of a program that may be fast-forwarded. Their IOMMU looks pages up in `tables`, if the driver can
+    /// recall pages.
     pub fn forwarded(spec: GpusSpec, tables: DriverTables, forward: Option<Forward>) -> Self {
         let own = Self(Rc::new(Books {
             spec,
@@ -182,7 +181,7 @@ impl ModelGpus {
         own
     }
 
-    /// What the driver is given; of a program that is fast-forwarded, kernels run without time at first.
+    /// The GPUs as the driver sees them. In a fast-forwarded program, kernels run functionally at first.
     pub fn for_driver(&self) -> Box<dyn Gpus> {
         let timed = Box::new(self.clone());
         match &self.0.forward {
@@ -244,7 +243,7 @@ impl ModelGpus {
         frames.iter().for_each(|frame| _ = moved.reached.remove(frame));
     }
 
-    /// The frames that have come back to the host since the last call.
+    /// The frames that have returned to the host since the last call.
     pub(super) fn take_taken(&self) -> Vec<PhysAddr> {
         self.0.taken.take()
     }
@@ -255,7 +254,7 @@ impl ModelGpus {
         held.into_iter().for_each(|(_, order)| self.begin_order(order));
     }
 
-    /// Whether something has been ordered that has not been released.
+    /// Whether operations have been ordered and not released yet.
     pub(super) fn has_orders(&self) -> bool {
         !self.0.held.borrow().is_empty()
     }
@@ -264,7 +263,7 @@ impl ModelGpus {
         match order {
             Order::Kernel(job) => {
                 let front_end = self.0.front_end.borrow();
-                front_end.as_ref().expect("GPUs in time have a front end").submit(*job);
+                front_end.as_ref().expect("timed GPUs have a front end").submit(*job);
             }
             Order::Transfer(order) => {
                 self.account_transfer(&order.transfer, true);
@@ -279,7 +278,7 @@ impl ModelGpus {
         self.0.spec.address(place)
     }
 
-    /// There is an engine for transfers, which listens to this bell.
+    /// Registers a DMA engine for transfers, which waits on this bell.
     pub(super) fn transfers_to(&self, bell: EventCount) {
         *self.0.transfer.borrow_mut() = Some(bell);
     }
@@ -288,7 +287,7 @@ impl ModelGpus {
         self.0.transfers.borrow_mut().pop_front()
     }
 
-    /// What was started under this number has ended: the driver will hear of it.
+    /// Records for the driver that the operation of this number has ended.
     pub(super) fn end(&self, launch: u64, start: Time, end: Time) {
         let [start, end] = [start, end].map(|time| self.0.begun.get() + time);
         self.0.ended.borrow_mut().push(Ended { launch, start, end, error: None });
@@ -305,12 +304,12 @@ impl ModelGpus {
         self.0.attention.take()
     }
 
-    /// Sets the bell of the context that takes pages away.
+    /// Sets the bell of the context that recalls pages.
     pub(super) fn recalls_to(&self, bell: EventCount) {
         *self.0.recall.borrow_mut() = Some(bell);
     }
 
-    /// The pages that have been given out for faults since the last call.
+    /// The pages that have been mapped because of faults since the last call.
     pub(super) fn take_answered(&self) -> Vec<(Asid, VirtAddr)> {
         self.0.answered.take()
     }
@@ -338,8 +337,8 @@ impl ModelGpus {
         }
     }
 
-    /// The memory that a kernel may access on a GPU. If pages may move while it runs, those that are present are
-    /// entered in the GPU's table.
+    /// The memory that a kernel may access on a GPU. If pages may move while the kernel runs, the pages that are
+    /// present are entered in the GPU's table.
     fn map(&self, gpu: usize, pages: &[Page], ready: &Ready) -> AddressMap {
         let place = |page: &Page| self.0.spec.address(page.place);
         // GPUs that use the host's memory use its table, too.
@@ -357,7 +356,7 @@ impl ModelGpus {
         AddressMap::of_space(asid, regions.map(|(base, size)| (base, size, true)))
     }
 
-    /// What has ended, and what has faulted, since the last call.
+    /// Operations that have ended, and faults, since the last call.
     pub(crate) fn news(&self) -> Done {
         let ended = self.0.ended.take();
         self.0.under_way.set(self.0.under_way.get() - ended.len());
@@ -374,7 +373,7 @@ impl ModelGpus {
         self.hold(Order::Transfer(dma::Order { number, transfer }));
     }
 
-    /// Enters a page into the table of a GPU before that asks for it.
+    /// Enters a page into the table of a GPU before the GPU accesses it.
     pub(crate) fn enter(&self, gpu: usize, page: &Page) {
         self.0.tables.insert(space_of(gpu), page.at, self.0.spec.address(page.place), page.writable);
     }
@@ -397,7 +396,7 @@ impl ModelGpus {
         front_end.time().copy(if common { None } else { Some(&gpus) }, begins);
     }
 
-    /// The driver's attention is wanted.
+    /// Notifies the driver that something has ended or faulted.
     fn call(&self) {
         self.0.attention.set(true);
         self.0.bells.borrow().iter().for_each(EventCount::advance);
@@ -421,7 +420,7 @@ impl ModelGpus {
         }
     }
 
-    /// For how long kernels have run, one or several at a time.
+    /// The total time in which at least one kernel ran.
     pub(super) fn kernel_time(&self) -> Time {
         self.0.front_end.borrow().as_ref().map_or(Time::ZERO, FrontEnd::kernel_time)
     }
@@ -469,7 +468,8 @@ impl Gpus for ModelGpus {
         }
         let others_wrote = moved.take_changed();
         if self.0.spec.memories.copies.is_some() {
-            // Of others the memories of GPUs hold nothing. They may hold a page that no kernel could reach so far, in one block with others.
+            // Of others the memories of GPUs hold nothing. GPUs may hold a page that no kernel could reach so far,
+            // because it is in one block with others.
             touched.retain(|page| moved.block_is_reached(*page, self.0.spec.block.0.max(PAGE)));
             moved.of_host.extend(&touched);
         }

@@ -31,7 +31,7 @@ pub struct SoftwareSpec {
 pub struct Finish {
     pub end: End,
     pub totals: Totals,
-    /// What the GPUs have done.
+    /// The activity of the GPUs.
     pub usage: Usage,
     /// Total time in which at least one kernel ran, without launches, copies and warm-ups.
     pub kernel_time: Time,

@@ -1,8 +1,8 @@
 //! The expected values of testers whose pages are moved: which tester writes each word, and which values a read may
 //! return.
 //!
-//! Where caches go by virtual addresses, some pages are never written and have two names: reads of both must return what
-//! memory held at first, zeros.
+//! If caches have virtual tags, some pages are never written and have two names: reads under both must return the
+//! initial contents of memory, zeros.
 //!
 //! Each word except the last of a line has one tester that writes it. That tester must always read its own last value,
 //! wherever the page has moved meanwhile. Other testers must read a value not older than that of the last
@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Lines accessed in each page.
 const LINES_OF_PAGE: u64 = 4;
 
-/// First virtual address of the pages; no physical address is this large. `ALIAS`: of the other names of those that are
-/// never written.
+/// First virtual address of the pages; no physical address is this large. `ALIAS`: first address of the second names of
+/// pages that are never written.
 const BASE: u64 = 1 << 44;
 const ALIAS: u64 = 1 << 45;
 
-/// One page in so many is never written and has two names.
+/// One page in `STILL` is never written and has two names.
 const STILL: u64 = 4;
 
 pub(super) const WORD: usize = 4;
@@ -50,8 +50,8 @@ pub(super) enum Writer {
     Tester(u64),
     /// All testers of a GPU add to it.
     Gpu,
-    /// It stays zero.
-    Nobody,
+    /// The word stays zero.
+    None,
 }
 
 impl Book {
@@ -96,7 +96,7 @@ impl Book {
 
     pub(super) fn writer(&self, word: u64) -> Writer {
         match word % WORDS {
-            _ if word >= self.lines * WORDS => Writer::Nobody,
+            _ if word >= self.lines * WORDS => Writer::None,
             last if last == WORDS - 1 => Writer::Gpu,
             inside => Writer::Tester((word / WORDS * (WORDS - 1) + inside) % self.testers),
         }
@@ -114,7 +114,7 @@ impl Book {
     /// The other name of a word's line, if its page has two.
     pub fn alias(&self, word: u64) -> Option<VirtAddr> {
         let VirtAddr(line) = self.place(word).0;
-        (self.writer(word) == Writer::Nobody).then_some(VirtAddr(line - BASE + ALIAS))
+        (self.writer(word) == Writer::None).then_some(VirtAddr(line - BASE + ALIAS))
     }
 
     /// The first address of the other name of a page, if it has two.
@@ -143,7 +143,7 @@ impl Book {
     fn value(&self, word: u64, made: u32) -> u32 {
         match self.writer(word) {
             Writer::Gpu => made,
-            Writer::Nobody => 0,
+            Writer::None => 0,
             Writer::Tester(_) => ((word + 1) as u32) << COUNT_BITS | made & COUNT,
         }
     }
@@ -173,7 +173,7 @@ impl Book {
         let settled = self.settled(word);
         let (right, least) = match self.writer(word) {
             Writer::Gpu => (value.wrapping_sub(settled).cast_signed() >= 0, settled),
-            Writer::Nobody => (value == 0, 0),
+            Writer::None => (value == 0, 0),
             Writer::Tester(_) if value == 0 => (settled == 0, self.value(word, settled)),
             Writer::Tester(_) => {
                 let least = self.value(word, settled);

@@ -20,7 +20,7 @@ pub(crate) struct Migrated {
     pub heard: Time,
     /// TLBs and caches had dropped the page.
     pub recalled: Time,
-    /// Its bytes had been moved.
+    /// The page's bytes had been moved.
     pub moved: Time,
     /// The report of the completed access arrived.
     pub accessed: Time,

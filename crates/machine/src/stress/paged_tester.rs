@@ -65,7 +65,7 @@ pub(crate) struct PagedTester {
     /// An order that has not been sent; `is_ordering`: whether one is in flight.
     order: Option<Request>,
     is_ordering: bool,
-    /// Its logical time, in protocols that use it.
+    /// The tester's logical time, in protocols that use it.
     time: mem::Stamp,
     loads: Counter,
     stores: Counter,

@@ -1,7 +1,7 @@
-//! Cores without hardware: they fetch one instruction after the other and perform stores when chance has it.
+//! Cores without a hardware model: they fetch one instruction after the other and perform stores after random delays.
 //!
-//! What they share with real ones is the order that total store order asks for: stores are performed oldest first, any time
-//! after they were executed; a core that holds a line for a locked access keeps all others from writing it.
+//! Like real cores they obey total store order: stores are performed oldest first, any time after they were executed,
+//! and a core that holds a line for a locked access keeps all others from writing it.
 
 use super::{caches, kept::Kept};
 use cpu::{Executed, Fetch, Program, Touch};
@@ -44,7 +44,7 @@ pub struct Run {
     pub threads: usize,
     /// Whether GPUs belong to the model; those here run no kernels but look at what they are given.
     pub inside: bool,
-    /// Where its part in time begins.
+    /// The point at which the timed part begins.
     pub forward: Option<FastForward>,
 }
 
@@ -64,7 +64,7 @@ impl Run {
     }
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Debug, PartialEq)]
 pub struct Ran {
     pub end: End,
@@ -169,7 +169,7 @@ const FRONT_END: FrontEndSpec = FrontEndSpec {
     accounts: false,
 };
 
-/// A front end, and a GPU that takes a while for each kernel.
+/// A front end, and a GPU that takes some time for each kernel.
 fn build_gpus(gpus: &ModelGpus, software: &Software, scope: &Scope) {
     let processor = CommandProcessor::new(1, scope);
     gpus.launch_by(FrontEnd::build(FRONT_END, vec![processor.clone()], Rc::new(Coherent), None, scope));
@@ -198,7 +198,7 @@ struct FakeCore {
     bell: EventCount,
     random: Pcg64Mcg,
     eager: u64,
-    /// Those that have been executed and not performed.
+    /// Stores that have been executed and not performed yet.
     stores: VecDeque<Touch>,
     locks: Locks,
 }

@@ -126,7 +126,7 @@ fn a_workload_is_right_on_cores_of_the_model() {
 
 /// Threads wait for each other, signals are pending, pages are protected, pipes are half full.
 #[test]
-fn a_program_goes_on_in_time_wherever_it_was() {
+fn a_program_continues_timed_from_any_point() {
     for (name, cores) in [("pipes", 3), ("signals", 2), ("memory", 2), ("unprotect", 1), ("threads", 2)] {
         let plain = run(GUESTS, &[name], Run::on(cores));
         for quarter in 1..=3 {
@@ -144,7 +144,7 @@ fn a_program_goes_on_in_time_wherever_it_was() {
 fn a_program_that_ends_before_the_point_ends_as_it_would() {
     let forward = FastForward::new(Point::Instructions(1 << 40), WarmUp::Cold).ok();
     let ran = run(GUESTS, &["split"], Run { forward, ..Run::on(1) });
-    assert_eq!((&ran.end, ran.totals.time), (&End::Exited { code: 0 }, Time::ZERO), "nothing stops it without time");
+    assert_eq!((&ran.end, ran.totals.time), (&End::Exited { code: 0 }, Time::ZERO), "nothing stops the functional run");
     assert!(ran.totals.forwarded.is_some_and(|forwarded| !forwarded.reached));
     let ran = run(GUESTS, &["deadlock"], Run { forward, ..Run::on(1) });
     assert!(matches!(ran.end, End::Deadlock { .. }), "{}", ran.end);

@@ -239,7 +239,7 @@ impl Process {
         DONE
     }
 
-    /// In a run without time all threads run on the first CPU that they may run on.
+    /// In a functional run, all threads run on the first CPU that they may run on.
     pub(super) fn getcpu(&mut self, index: usize, cpu: u64, node: u64) -> Outcome {
         for (at, value) in [(cpu, self.cpu_of(index)), (node, 0)] {
             if at != 0 {

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_least_recently_makes_room() {
+    fn the_least_recently_used_entry_is_evicted() {
         let folder = std::env::temp_dir().join(format!("cohesim-cache-room-{}", std::process::id()));
         let built = Built { bytes: vec![7; 10_000], log: String::new() };
         let keys: Vec<Hash> = (0..4_u8).map(|n| hash(&[&[n]])).collect();

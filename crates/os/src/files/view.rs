@@ -32,7 +32,7 @@ impl View {
         path_of(&self.folder)
     }
 
-    /// Reads a file as the program would. None if the program can't see it, it is no regular file, or it has more than
+    /// Reads a file as the program would. None if the program can't see it, it is not a regular file, or it has more than
     /// `longest` bytes.
     pub fn read(&self, path: &[u8], longest: u64) -> Option<Vec<u8>> {
         let Found::File { parent, name, stat, .. } = self.namespace.walk(&self.folder, path, true).ok()? else {

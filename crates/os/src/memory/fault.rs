@@ -35,8 +35,7 @@ impl AddressSpace {
         self.page(address, access).err()
     }
 
-    /// Touches the pages of a range, as far as memory suffices. Pages that can't be brought in now fault later, when
-    /// they are accessed.
+    /// Touches the pages of a range, as far as memory suffices. The other pages fault later, when they are accessed.
     pub fn bring_in_all(&mut self, start: u64, size: u64, access: Access) {
         let room = self.limit().0.saturating_sub(self.used().0) / 2;
         for page in 0..size.min(room).div_ceil(PAGE) {

@@ -20,7 +20,7 @@ const MOST_AREAS: usize = 65_530;
 pub enum MapError {
     #[error("the range is empty, not aligned, or outside the program's half of the address space")]
     Invalid,
-    #[error("there is no room, or nothing is mapped there")]
+    #[error("there is no free range, or nothing is mapped there")]
     NoMemory,
     #[error("something is mapped there already")]
     Exists,

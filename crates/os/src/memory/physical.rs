@@ -147,7 +147,7 @@ impl Physical {
         if limit != self.limit {
             let own = Bytes(self.limit);
             return Err(Unreadable(format!(
-                "the program had memory of {}, not of {own}: give it that much",
+                "the program had {} of memory, not {own}: set --memory to that size",
                 Bytes(limit)
             )));
         }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_came_back_is_given_out_again_as_zeros() {
+    fn a_freed_page_is_allocated_again_as_zeros() {
         let mut physical = Physical::new(Bytes(1 << 20));
         let page = physical.page().unwrap();
         physical.write_u64(page, 7);

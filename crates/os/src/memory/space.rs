@@ -100,7 +100,7 @@ impl AddressSpace {
         self.physical.limit()
     }
 
-    /// The number of page faults: pages brought in or copied.
+    /// The number of page faults: pages mapped or copied.
     pub fn faults(&self) -> u64 {
         self.faults
     }
@@ -115,7 +115,7 @@ impl AddressSpace {
         self.exhausted
     }
 
-    /// The page of an address with the rights for an access; brought in or copied if necessary.
+    /// The page of an address with the rights for an access; mapped or copied first if necessary.
     pub(super) fn page(&mut self, address: u64, access: Access) -> Result<Leaf, BadAccess> {
         let leaf = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END);
         if let Some(leaf) = leaf.filter(|leaf| leaf.entry.allows(access)) {
@@ -139,7 +139,7 @@ impl AddressSpace {
         leaf.filter(|leaf| leaf.entry.allows(access)).ok_or(Stop::PageFault { address, access, present })
     }
 
-    /// Handles a page fault: brings the page in or copies it, if the area allows the access.
+    /// Handles a page fault: maps the page or copies it, if the area allows the access.
     fn bring_in(&mut self, address: u64, access: Access) -> Result<(), BadAccess> {
         let (start, area) = self.areas.find(address).ok_or(BadAccess::NotMapped)?;
         let allowed = match access {

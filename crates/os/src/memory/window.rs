@@ -80,9 +80,9 @@ impl Spot {
 enum Mode {
     /// The program: a missing page is a page fault.
     Program,
-    /// The program, stopped at its first access: only the address of that access is wanted.
+    /// The program, stopped at its first access: only the address of that access is needed.
     Peek,
-    /// The kernel on behalf of the program: missing pages are brought in.
+    /// The kernel on behalf of the program: missing pages are mapped.
     Kernel,
 }
 
@@ -267,7 +267,7 @@ impl Window {
         self.changed.push((start, end));
     }
 
-    /// Stops an access if only its address is wanted, and records that address.
+    /// Stops an access if only its address is needed, and records that address.
     pub(super) fn stops_at(&mut self, spot: Spot, address: u64, bytes: usize) -> bool {
         if self.mode == Mode::Peek {
             let crosses = address % LINE as u64 + bytes as u64 > LINE as u64;

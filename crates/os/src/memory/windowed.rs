@@ -11,8 +11,8 @@ use x86::{Access, Stop};
 
 impl AddressSpace {
     /// Lays the memory out for timed cores that will use it later. The tables get the kernel's direct map
-    /// ([`DIRECT_MAP`]), pages of devices' memory are brought in at allocation, and the shared page of zeros is not
-    /// used. So a program that runs functionally first gets the physical addresses that it would have in a timed run.
+    /// ([`DIRECT_MAP`]), pages of devices' memory are mapped at allocation, and the shared page of zeros is not used.
+    /// So a program that runs functionally first gets the physical addresses that it would have in a timed run.
     pub fn expect_cores(&mut self) {
         if std::mem::replace(&mut self.for_cores, true) {
             return;

@@ -1,9 +1,9 @@
 //! Draining the driver, and its state while it is drained.
 //!
 //! Before a given kernel is enqueued, the driver holds back all calls that enqueue kernels, until everything enqueued
-//! before has ended. Then only objects are left: no command is in any queue, no byte is on its way, and no thread of the
-//! program works for the driver. So a saved state has no commands, and a program that is restored finds what it would find
-//! after `clFinish` on all its queues.
+//! before has ended. Then only objects are left: no command is in any queue, no transfer is in flight, and no thread of
+//! the program works for the driver. So a saved state has no commands, and a program that is restored finds what it
+//! would find after `clFinish` on all its queues.
 
 use super::{
     call::Outcome,
@@ -62,7 +62,7 @@ impl Driver {
             && self.pager.as_ref().is_none_or(|pager| pager.is_at_rest())
     }
 
-    /// What a machine must have in common with the one on which the state was saved.
+    /// The properties of the GPUs that must equal those of the machine on which the state was saved.
     fn facts(&self) -> String {
         let (settings, memories) = (&self.settings, &self.tables.memories);
         format!(

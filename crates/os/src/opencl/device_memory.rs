@@ -20,13 +20,13 @@ use std::{
 pub enum Spread {
     /// A buffer is split into as many ranges as there are GPUs.
     Ranges,
-    /// Its pages are distributed round-robin.
+    /// The buffer's pages are distributed round-robin.
     Pages,
     /// A page is placed with the GPU that touches it first.
     FirstTouch,
     /// In a memory common to all GPUs.
     Shared,
-    /// With one GPU.
+    /// In the memory of this GPU.
     Device(usize),
 }
 
@@ -43,7 +43,7 @@ impl FromStr for Spread {
                 Some(gpu) => Self::Device(gpu),
                 None => {
                     return Err(format!(
-                        "'{text}' is no way to spread buffers: ranges, pages, first-touch, shared, or device N"
+                        "'{text}' is not a way to spread buffers: use ranges, pages, first-touch, shared, or device N"
                     ));
                 }
             },
@@ -85,7 +85,7 @@ pub struct DeviceTables {
     zones: Vec<ZoneFrames>,
     /// Allocated bytes of a memory whose frames are computed from virtual addresses.
     common: u64,
-    /// By page address.
+    /// The page table of each GPU, by page address.
     tables: Vec<BTreeMap<u64, Page>>,
     homes: BTreeMap<u64, PhysAddr>,
 }

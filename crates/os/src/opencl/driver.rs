@@ -92,9 +92,9 @@ pub struct Driver {
     pub(super) last_number: u64,
     /// Shared virtual memory that the host has mapped for writing, by base address, with the number of maps.
     pub(super) svm_written: BTreeMap<u64, u32>,
-    /// These maps: from the mapped address to the base address.
     /// Whether a kernel has been launched.
     pub(super) has_launched: bool,
+    /// Maps of shared virtual memory for writing: from the mapped address to the base address.
     pub(super) svm_maps: BTreeMap<u64, u64>,
     /// Running kernels by event.
     pub(super) running: BTreeMap<u64, Running>,
@@ -123,7 +123,7 @@ pub struct Driver {
     /// Warnings about launches that the user has been given.
     pub(super) warned: BTreeSet<String>,
     pub(super) calls: BTreeMap<u64, Pending>,
-    /// Calls on their way into the driver, with their arrival times.
+    /// Calls in flight to the driver, with their arrival times.
     pub(super) entering: BTreeMap<u64, Time>,
     pub(super) last_call: u64,
     pub(super) waiting: BTreeMap<Tid, String>,
@@ -222,8 +222,8 @@ impl Driver {
         self.usage.clone()
     }
 
-    /// Executes the function of a new call. None if it needs bytes that are still on their way from a device: a
-    /// function that fails has changed nothing, so it can be executed again.
+    /// Executes the function of a new call. `None` if it needs bytes that are still in flight from a device: a function
+    /// that fails has changed nothing, so it can be executed again.
     fn begin(&mut self, record: &Record, guest: &mut dyn GuestMemory, now: Time) -> Option<Pending> {
         let mut pending = Pending {
             function: Function::by_number(record.function),

@@ -146,7 +146,7 @@ impl Driver {
         self.unhold_context(event.context);
     }
 
-    /// Hands a command's event to the program, or releases it if the program does not want it.
+    /// Passes a command's event to the program, or releases it if the program did not request it.
     pub(super) fn give_event(&mut self, call: &mut Call, n: usize, event: u64) -> Cl<()> {
         if call.word(n) != 0 {
             return call.give_word(n, event);

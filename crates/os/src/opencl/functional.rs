@@ -1,4 +1,4 @@
-//! Functional GPUs: kernels execute without time, in slices, on the memory of the process.
+//! Functional GPUs: kernels execute without a timing model, in slices, on the memory of the process.
 //!
 //! Host and kernels can wait for each other here, as on hardware with shared memory. If the GPUs have memory of their
 //! own, each has a page table, accesses to other pages wait for the driver, and transfers complete at once.
@@ -51,7 +51,7 @@ pub struct Functional {
     /// Faults reported to the driver and not yet answered, and pages that the driver has denied.
     told: BTreeSet<(usize, u64)>,
     denied: BTreeSet<(usize, u64)>,
-    /// Completed transfers and shootdowns that the driver has not been told of.
+    /// Completed transfers and shootdowns that have not been reported to the driver.
     over: Vec<(u64, Time)>,
     /// Whether a fault has been answered since kernels last ran.
     answered: bool,

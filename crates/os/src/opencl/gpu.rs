@@ -47,7 +47,7 @@ impl Memories {
         Self { device: DeviceMemory::Host, reach_host: true, reach_peers: true, faults: false, copies: None };
 }
 
-/// Where device memory is.
+/// The location of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceMemory {
     /// In the host's memory, the only one (APUs).
@@ -55,7 +55,7 @@ pub enum DeviceMemory {
     /// In one memory common to all GPUs, apart from the host's. A page's frame is the zone's base plus its virtual
     /// address.
     Common { size: Bytes },
-    /// In a memory of each GPU.
+    /// In a memory of its own for each GPU.
     Each { size: Bytes },
 }
 
@@ -219,7 +219,7 @@ pub struct Ended {
     pub error: Option<String>,
 }
 
-/// What was done in a slice of work.
+/// The results of a slice of work.
 #[derive(Debug, Default)]
 pub struct Done {
     /// Executed wavefront instructions, if they are counted individually.
@@ -284,7 +284,8 @@ pub trait Gpus {
     }
 
     /// Invalidates pages in GPUs: translations in TLBs, and lines in caches after dirty ones have been written back.
-    /// The end is reported by `number`; from then on an access to these pages faults. Only if GPUs can fault.
+    /// Completion is reported under `number`; from then on an access to these pages faults. Called only if GPUs can
+    /// fault.
     fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[(VirtAddr, Bytes)]) {
         let _ = (number, gpus, ranges);
         unreachable!("these GPUs do not fault")

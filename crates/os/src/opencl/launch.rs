@@ -131,7 +131,7 @@ impl Parts {
 
 /// Why a kernel was not started.
 pub enum NotStarted {
-    /// There is not enough memory for it.
+    /// There is not enough memory for the launch.
     Refused(String),
     Broken(Broken),
 }
@@ -221,8 +221,7 @@ impl Driver {
         let gpus = self.gpus_of(ready.gpu);
         let Some(pages) = self.place_launch(&ready, &running, &gpus, guest) else {
             self.release(running, guest);
-            let text =
-                "there is no room in the memory of the GPUs for code, arguments and scratch memory of the kernel";
+            let text = "the memory of the GPUs is too full for code, arguments and scratch memory of the kernel";
             return Err(NotStarted::Refused(text.to_owned()));
         };
         let mut pairs = Vec::new();
@@ -460,7 +459,7 @@ impl Driver {
     fn print(&mut self, event: u64, text: &[u8], guest: &mut dyn GuestMemory) {
         let size = Bytes(text.len() as u64);
         let Ok(address) = guest.map_anonymous(size) else {
-            return self.say("there is no room left in the program's memory for what a kernel prints");
+            return self.say("the program's memory is too full for the output of a kernel");
         };
         if guest.write(address, text).is_ok()
             && let Ok(event) = self.events.held_mut(event)

@@ -84,7 +84,7 @@ pub struct Pager {
     awaited: Option<u64>,
     /// Faults of the host that are queued as jobs or being served.
     faults: BTreeSet<(u64, bool)>,
-    /// Faults of the host on their way into the driver, with their arrival times.
+    /// Faults of the host in flight to the driver, with their arrival times.
     entering: BTreeMap<(u64, bool), Time>,
     /// Memory that the program freed while a job was in progress.
     limbo: Vec<Region>,
@@ -121,7 +121,7 @@ impl Pager {
         }
     }
 
-    /// Whether no job and no fault of the host is on its way.
+    /// Whether no job and no fault of the host is in flight.
     pub fn is_at_rest(&self) -> bool {
         self.is_idle() && self.awaited.is_none() && self.faults.is_empty() && self.entering.is_empty()
     }
@@ -436,7 +436,7 @@ impl Driver {
         match act {
             Act::Guard(region, guard) => {
                 guest.guard(region.0, region.1, guard);
-                // The rights have changed, so a fault on its way there is dropped: the access is repeated, and faults
+                // The rights have changed, so a fault in flight there is dropped: the access is repeated, and faults
                 // again if necessary.
                 if let Some(pager) = &mut self.pager {
                     let base = page_of(region.0);
@@ -592,7 +592,7 @@ impl Driver {
         gpu.map_or_else(|| (0..self.tables.gpus).collect(), |gpu| vec![gpu])
     }
 
-    /// A step that migrates pages to where the program wants them.
+    /// A step that migrates pages to the place that the program requests.
     pub(super) fn migrate_step(&self, regions: Vec<Region>, gpu: Option<usize>, undefined: bool) -> Vec<Step> {
         match self.is_paged() {
             true => vec![Step::Migrate { regions, gpu, undefined }],

@@ -112,7 +112,7 @@ impl Program {
     }
 }
 
-/// Saved without what is made of its bytes.
+/// Saved without the objects that are built from its bytes.
 impl State for Binary {
     fn save(&self, to: &mut Vec<u8>) {
         matches!(self, Binary::Library(_)).save(to);

@@ -1,9 +1,10 @@
 //! The state of a process that is at rest, for checkpoints.
 //!
-//! A process is at rest when its driver holds back further calls and nothing is in flight for it ([`Trap::is_drained`]).
-//! Its state is what a program can observe, and what decides how it continues: memory and page tables, threads and what they
-//! wait for, signals, timers, clocks, descriptors, and the driver's objects. Decoded code and the software TLB are made
-//! anew. What is outside the simulator can't be saved: open files of the host, pipes, mapped files.
+//! A process is at rest when its driver holds back further calls and nothing is in flight for it
+//! ([`Trap::is_drained`]). Its state is what a program can observe, and what decides how it continues: memory and page
+//! tables, threads and what they wait for, signals, timers, clocks, descriptors, and the driver's objects. Decoded code
+//! and the software TLB are rebuilt. What is outside the simulator can't be saved: open files of the host, pipes,
+//! mapped files.
 //!
 //! State is loaded into a process that was started from the same program with the same options.
 

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn points_in_time_come_back_from_either_clock() {
+    fn points_in_time_convert_to_either_clock_and_back() {
         let mut clock = Clock::default();
         clock.executed(123);
         assert_eq!(clock.moment(clock.real(), true), clock.now());

@@ -32,8 +32,8 @@ impl CpuSet {
         self.0.as_ref().is_none_or(|words| words.get(cpu as usize / 64).is_some_and(|word| word >> (cpu % 64) & 1 != 0))
     }
 
-    /// The first CPU of the set that one of `agents` hardware threads stands for: CPU n is hardware thread n modulo
-    /// their number, as a program may be told of more CPUs than there are.
+    /// The first CPU of the set that is assigned to this one of `agents` hardware threads: CPU n is hardware thread n
+    /// modulo their number, as a program may see more CPUs than there are hardware threads.
     pub fn first_of(&self, agent: usize, agents: usize, cpus: u32) -> Option<u32> {
         (agent as u32 % agents.max(1) as u32..cpus).step_by(agents.max(1)).find(|cpu| self.has(*cpu))
     }

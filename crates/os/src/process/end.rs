@@ -55,7 +55,7 @@ impl fmt::Display for End {
             End::OutOfMemory { limit } => {
                 write!(f, "out of memory: the program touched more than its limit of {limit} (raise it with --memory)")
             }
-            End::MachineBroken { report } => write!(f, "the machine came to a stop: {report}"),
+            End::MachineBroken { report } => write!(f, "the machine stopped: {report}"),
             End::Interrupted { time } => write!(f, "interrupted after {time} of simulated time"),
             End::InstructionLimit { instructions } => {
                 write!(f, "stopped after {instructions} instructions (--max-instructions)")

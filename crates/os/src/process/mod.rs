@@ -129,7 +129,7 @@ pub struct Totals {
     pub time: engine::Time,
     /// The part of it inside the region of interest that the program marked.
     pub region: Option<engine::Time>,
-    /// What ran functionally before, in a fast-forwarded run.
+    /// The functional part, in a fast-forwarded run.
     pub forwarded: Option<Forwarded>,
 }
 
@@ -162,7 +162,7 @@ impl Process {
         &self.symbols
     }
 
-    /// The CPU that a thread in the kernel runs on, as it is told.
+    /// The number of the CPU that the kernel reports to a thread as its own.
     pub(crate) fn cpu_of(&self, index: usize) -> u32 {
         self.threads[index].cpus.first_of(self.agent, self.agents, self.cpus).unwrap_or(0)
     }

@@ -78,7 +78,7 @@ pub struct Thread {
     pub clear_at_exit: u64,
     pub robust_list: u64,
     pub name: [u8; 16],
-    /// Where it may run.
+    /// The CPUs on which the thread may run.
     pub cpus: CpuSet,
     /// In a timed run: whether the core holds the line that the thread's next instruction, a locked one, accesses.
     pub locked: bool,

@@ -173,7 +173,7 @@ impl<'a> File<'a> {
         let path = segment.data(ENDIAN, self.bytes).map_err(|()| damaged("the path of its loader lies outside it"))?;
         match path.split_last() {
             Some((0, path)) if !path.is_empty() && path.len() < LONGEST && !path.contains(&0) => Ok(Some(path)),
-            _ => Err(damaged("the path of its loader is no path")),
+            _ => Err(damaged("the path of its loader is not a valid path")),
         }
     }
 

@@ -22,7 +22,7 @@ impl Process {
     pub(crate) fn fault(&mut self, index: usize, exception: Exception) {
         let Exception { rip, fault } = exception;
         let at_instruction = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address: rip } };
-        // The trap state changes only if there is a signal: a page that is brought in is invisible to the program.
+        // The trap state changes only if there is a signal: the mapping of a missing page is invisible to the program.
         let old = self.threads[index].trap;
         let mut trap = TrapState { number: fault.vector().into(), error: fault.error_code(), ..old };
         let info = match fault {
@@ -89,7 +89,7 @@ mod tests {
     const GUESTS: &[u8] = include_bytes!("../../tests/guests/guests");
 
     #[test]
-    fn a_page_that_has_come_by_now_leaves_no_trace_for_handlers() {
+    fn a_page_that_has_been_mapped_by_now_leaves_no_trace_for_handlers() {
         let mut process = Process::start(GUESTS, Options::new("/guest")).unwrap();
         let page = |address| Exception { rip: 1, fault: Fault::Page { address, access: Access::Read, present: false } };
         let stack = process.threads[0].cpu.gpr[Reg::Rsp];

@@ -30,7 +30,7 @@ fn what_is_wrong_and_what_would_be_right_is_said() {
 }
 
 #[test]
-fn a_dynamically_linked_program_is_told_to_be_static() {
+fn the_error_for_a_dynamically_linked_program_advises_static_linking() {
     // The first program header becomes PT_INTERP, with a path at the end of the file.
     let headers = u64::from_le_bytes(GUESTS[32..40].try_into().unwrap()) as usize;
     let mut program = changed(headers, &[3, 0, 0, 0]);
@@ -49,7 +49,7 @@ fn a_program_larger_than_its_memory_is_refused() {
 }
 
 #[test]
-fn no_damage_upsets_the_loader() {
+fn no_damage_makes_the_loader_panic() {
     for place in 0..64 + 56 * 8 {
         for value in [0, 1, 0x7f, 0x80, 0xff] {
             // Any outcome is fine, except a panic.

@@ -42,7 +42,7 @@ fn a_program_that_never_ends_is_stopped_after_the_maximum_number_of_instructions
 }
 
 #[test]
-fn a_program_that_sleeps_for_ever_is_stopped_after_so_much_time() {
+fn a_program_that_sleeps_forever_is_stopped_at_the_time_limit() {
     let outcome = run_program(GUESTS, &["doze"], |options| options.max_time = Time::micros(10_000_000));
     assert_eq!(outcome.end, End::TimeLimit { time: Time::micros(10_000_000) });
     assert!(outcome.totals.instructions < 1_000_000);

@@ -86,7 +86,7 @@ fn an_unknown_call_returns_enosys() {
 }
 
 #[test]
-fn no_arguments_of_system_calls_upset_the_simulator() {
+fn no_arguments_of_system_calls_make_the_simulator_panic() {
     let mut calls = 0;
     for seed in 1..100 {
         let seed = seed.to_string();

@@ -1,10 +1,11 @@
-//! Two names for one line: what a forward-backward table does for a line (`[vcache 4.1]`), as a table of its own, so that
-//! the checker searches it with the second-level caches above it ([`wb_claims`](crate::wb_claims)).
+//! Two names for one line: the states of one line in a forward-backward table (`[vcache 4.1]`), written as a protocol
+//! table, so that the checker can search it together with the second-level caches above it
+//! ([`wb_claims`](crate::wb_claims)).
 //!
-//! Lines of a checked system know nothing of each other, so each name has a second-level cache of its own that holds the
-//! line under it: that is what one cache with two tags is to the line. A request under a name that does not lead has the
-//! line recalled from the leading one first. In the timing model a synonym is read once, or is a fault if the page is
-//! written; here both names may write, which asks more of recalls, claims and write-backs.
+//! In a checked system lines are independent, so one cache can't hold a line under two tags. Each name therefore has a
+//! second-level cache of its own. When a request uses the name that does not lead, the table first recalls the line
+//! from the cache of the leading name. In the timing model a line read under its second name is answered once, and is a
+//! fault if the page is written. Here both names may write, which tests recalls, claims and write-backs harder.
 
 use super::systems::{fences, member, memory_of, node, order, told};
 use crate::{
@@ -18,9 +19,10 @@ use mem::Scope;
 use names::{Action, Event, State};
 
 protocol! {
- /// `N`: no cache may hold the line. `L`: one may, under the name that leads. `LR`, `LW`: a read or a write-back of it is
- /// in flight below. `R`: the line has been recalled; `RR`, `RW`: and a read or a write-back is in flight. `Rn`, `Rwn`:
- /// it is gone, but the recall is not answered yet. `G`: the line is given up, and its write-back in flight.
+ /// `N`: no cache may hold the line. `L`: a cache may hold it under the leading name. `LR`, `LW`: as `L`, with a read
+ /// or a write-back in flight below. `R`: the line has been recalled. `RR`, `RW`: as `R`, with a read or a write-back
+ /// in flight. `Rn`, `Rwn`: the cache has reported the line as gone, but has not answered the recall yet. `G`: the line
+ /// has been given up, and its write-back is in flight.
  names actions(Lead Unlead Ask Fetch Pass Give Ack Grant Recall Again)
  on(   Read                 ReadOther         Claim           ClaimOther        Write          Notice     )
  N   { [LR Lead Ask Fetch]  x                 [L Lead Grant]  x                 x              x          }
@@ -87,12 +89,12 @@ impl<const N: usize> Controller<N> for Names {
             Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
             Action::Pass => work.send(work.place.below, Kind::Write, work.msg.data),
             Action::Give | Action::Ack => {
-                let to = work.line.asked.take().ok_or("has nobody to answer")?;
+                let to = work.line.asked.take().ok_or("has no requester to answer")?;
                 work.send(to, work.msg.kind, work.msg.data);
             }
             Action::Grant => work.send(work.msg.from, Kind::UpgradeAck, Block::EMPTY),
             Action::Recall => {
-                let leading = work.line.sharers.numbers().next().ok_or("has nobody to recall the line from")?;
+                let leading = work.line.sharers.numbers().next().ok_or("has no cache to recall the line from")?;
                 work.send(work.place.above.member(leading), Kind::CoreFlush, Block::EMPTY);
             }
             Action::Again => work.push(*work.msg),
@@ -138,7 +140,7 @@ fn search(system: System) -> Report {
     check(system, Network::Ordered { depth: 2 }, Limits::default())
 }
 
-/// The system with one cell of the names' table replaced by another of the same table.
+/// The system with one cell of the table replaced by another of its cells.
 fn with_cell(state: State, event: Event, like: (State, Event)) -> System {
     let mut system = two_names();
     let cell = names::TABLE.cell(like.0 as u8, like.1 as u8).clone();
@@ -162,7 +164,7 @@ fn a_line_with_two_names_that_are_both_written_keeps_every_write() {
     assert_eq!(unreached, [""; 0], "{} states", report.states);
 }
 
-/// The names' table must recall a line before it gives it under another name.
+/// The table must recall a line before it gives the line under another name.
 #[test]
 fn a_line_that_is_given_under_two_names_at_a_time_loses_writes() {
     let wrong = [

@@ -34,8 +34,8 @@ pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
                 (lifelines.star(msg.to), label)
             }
             Move::Advance => (lifelines.row(), format!("-- {}", stage(check, after))),
-            Move::Restart => (lifelines.row(), "logical time starts anew".to_owned()),
-            Move::Tick(core) => (lifelines.row(), format!("core{core} goes on to time {}", after.times[*core])),
+            Move::Restart => (lifelines.row(), "logical time restarts".to_owned()),
+            Move::Tick(core) => (lifelines.row(), format!("core{core} advances to time {}", after.times[*core])),
         };
         let _ = writeln!(out, "  {lane}  {label}");
         if let Some(Trouble::Impossible(what) | Trouble::Value(what) | Trouble::Order(what)) = &after.trouble {

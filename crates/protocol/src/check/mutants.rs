@@ -83,8 +83,8 @@ impl Trial {
     }
 }
 
-/// Maximum walks tried for a mutant on a system, of those that meet the changed cell. More walks than this are for
-/// cells that few of them meet.
+/// Maximum number of walks tried for a mutant on a system; only walks that meet the changed cell count. More walks than
+/// this are for cells that few of them meet.
 const MEETINGS: usize = 50;
 
 /// A system to try mutants on.

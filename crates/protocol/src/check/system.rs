@@ -37,7 +37,7 @@ pub struct Member {
     pub markers: Option<(usize, Markers)>,
 }
 
-/// The stages, which are repeated in turn.
+/// The stages, which are repeated in order.
 #[derive(Clone, Debug)]
 pub enum Stage {
     /// These cores load and store freely. At the end, everything they wrote is synchronised.
@@ -80,8 +80,8 @@ pub struct Horizon {
     /// Cores send no requests once this time is reached.
     pub end: Stamp,
     pub clocks: Clocks,
-    /// Whether an acquire brings caches the latest time of any. Otherwise it brings none, and they invalidate their
-    /// lines.
+    /// Whether an acquire passes the latest time of all caches to the caches that it reaches. Otherwise it passes no
+    /// time, and these caches invalidate their lines.
     pub told: bool,
     /// Whether timestamps overflow before that, so that time restarts.
     pub runs_over: bool,
@@ -107,7 +107,7 @@ pub struct System {
     pub cores: usize,
     pub lines: usize,
     pub stages: Vec<Stage>,
-    /// What may happen to a member at any time, besides evictions.
+    /// Messages that a member may receive spontaneously at any time, besides evictions.
     pub whims: Vec<(Node, Kind)>,
     /// Sets of members that look alike; the sets are interchangeable. Empty if there are none.
     pub equals: Vec<Vec<Node>>,

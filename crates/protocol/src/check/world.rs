@@ -17,10 +17,10 @@ pub enum Told {
     Done,
 }
 
-/// What has gone wrong.
+/// An error that a step has met.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Trouble {
-    /// An `x` cell was met, or an action made no sense.
+    /// An `x` cell was met, or an action was impossible.
     Impossible(String),
     /// A read returned a value that it may not return.
     Value(String),

@@ -1,10 +1,10 @@
-//! What a diagram shows of a table: its states as nodes in columns, and its changes of state as edges between them.
+//! The graph of a table, for its diagram: states are nodes in columns, and transitions are edges between them.
 
 use crate::{Cell, Table};
 
 /// A state at a place of the diagram.
 pub(super) struct Node {
-    /// Its number in the table.
+    /// The state's number in the table.
     pub state: usize,
     pub name: &'static str,
     /// Events that leave the state as it is.
@@ -110,6 +110,6 @@ fn depths(at_rest: &[bool], transitions: &[(usize, usize, u8)]) -> Vec<usize> {
             depth[state] = depth[state].min(next);
         }
     }
-    // What no transition leads to stands beside the first step.
+    // A state that no transition leads to is placed in the column of the first step.
     depth.into_iter().map(|depth| if depth == usize::MAX { 1 } else { depth }).collect()
 }

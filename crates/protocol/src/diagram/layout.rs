@@ -1,8 +1,9 @@
-//! Where boxes and arrows of a diagram lie.
+//! The positions of a diagram's boxes and arrows.
 //!
-//! Columns are given; an edge that skips columns passes each of them at a waypoint. Boxes and waypoints of a column are put into the order
-//! that makes edges cross least (by the mean position of their neighbours, to and fro), then as near to the height of their neighbours
-//! as the order allows. An edge leaves its box at a port of its own, beside its label.
+//! Columns are given; an edge that skips columns passes each of them at a waypoint. The boxes and waypoints of a column
+//! are first ordered so that few edges cross: they are sorted by the mean position of their neighbours, in passes to
+//! the right and to the left. Then each is moved as close to the height of its neighbours as the order allows. An edge
+//! leaves its box at a port of its own, beside its label.
 
 use super::graph::{Edge, Graph};
 use std::cmp::Ordering;
@@ -43,7 +44,7 @@ pub(super) struct Arrow {
     /// The label begins here, or ends here if the arrow leaves to the left.
     pub start: (f64, f64),
     pub leftwards: bool,
-    /// Where its head is, and whether it comes there from the right.
+    /// The position of the arrow's head, and whether the arrow arrives from the right.
     pub end: (f64, f64),
     pub from_the_right: bool,
     pub path: String,
@@ -60,7 +61,7 @@ pub(super) struct Layout {
 struct Place {
     column: usize,
     height: f64,
-    /// Its middle.
+    /// The vertical position of the box's middle.
     y: f64,
 }
 
@@ -82,7 +83,7 @@ struct Port {
     way: usize,
     leaves: bool,
     side: Side,
-    /// Its height, relative to the middle of the box.
+    /// The port's vertical position, relative to the middle of the box.
     y: f64,
 }
 
@@ -222,7 +223,7 @@ impl Drawing {
         }
     }
 
-    /// Makes the ports, and boxes as high as what they hold.
+    /// Creates the ports, and makes each box as high as its contents.
     fn size(&mut self, stays: &[Vec<String>]) {
         for number in 0..self.ways.len() {
             let way = &self.ways[number];
@@ -310,7 +311,7 @@ impl Drawing {
         near.iter().enumerate().map(mean).collect()
     }
 
-    /// Puts the ports of each side of a box into the order of what they lead to.
+    /// Orders the ports on each side of a box by the places they lead to.
     fn arrange_ports(&mut self) {
         for place in 0..self.ports.len() {
             let mut ports = std::mem::take(&mut self.ports[place]);

@@ -1,8 +1,9 @@
 //! A table as a state diagram: states are boxes, transitions are labelled arrows. The drawing is an SVG image.
 //!
-//! A line is at rest at the left, has a transaction in flight in the middle, and is at rest again at the right; so a state at rest
-//! is drawn at both sides, and nearly all arrows point to the right. Transitions between the same two states are one arrow, events
-//! that leave a state as it is stand inside its box, and events that wait or can't happen are left out: the table has them.
+//! Stable states are drawn twice, at the left and at the right, and transient states between them. A transaction is
+//! then a path from left to right, and nearly all arrows point to the right. All transitions between two states share
+//! one arrow. Events that leave a state unchanged are listed inside its box. Events that wait or can't happen are left
+//! out; the table has them.
 
 mod draw;
 mod graph;
@@ -44,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn states_at_rest_stand_at_both_sides_and_others_in_the_middle() {
+    fn states_at_rest_are_drawn_at_both_sides_and_others_in_the_middle() {
         let graph = Graph::of(&door::TABLE);
         let columns = |name: &str| -> Vec<usize> {
             graph.nodes.iter().filter(|node| node.name == name).map(|node| node.column).collect()
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_change_no_state_stand_in_the_box() {
+    fn events_that_change_no_state_are_listed_in_the_box() {
         assert_eq!(drawn().matches(">Wait</text>").count(), 4, "in `Open`, `Shut` and `Locked`, and on one arrow");
     }
 

@@ -70,7 +70,7 @@ impl Machine {
 }
 
 #[test]
-fn a_read_miss_brings_the_line_and_a_lease_beyond_the_reader_s_time() {
+fn a_read_miss_fetches_the_line_with_a_lease_beyond_the_reader_s_time() {
     let mut machine = Machine::new();
     assert_eq!(machine.read(0, X), 0);
     assert_eq!(machine.answer(), Some(Kind::Data));

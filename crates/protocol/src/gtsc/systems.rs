@@ -80,7 +80,7 @@ fn fences(caches: &[Node]) -> Vec<(Node, Kind)> {
     caches.iter().flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
 }
 
-/// Replaces the end of logical time by its overflow. No clock ticks by itself beyond that.
+/// Replaces the end of logical time by its overflow. Beyond that time no clock advances spontaneously.
 fn endless(mut system: System) -> System {
     system.horizon = system.horizon.map(|horizon| Horizon { end: LAST + 2, runs_over: true, ..horizon });
     system

@@ -1,6 +1,6 @@
 //! HALCONE's first- and second-level caches: write-through, a lease for each line, one time for the whole cache.
 //!
-//! `R` waits for the answer to a read; `L` is locked until the answer to a write has come. Both answers bring the
+//! `R` waits for the answer to a read; `L` is locked until the answer to a write has arrived. Both answers bring the
 //! whole line, because the cached copy may lack bytes that other nodes have written since. A locked first-level cache
 //! stalls further stores, so each has at most one write to a line in flight. Writes of several first-level caches are
 //! not ordered, so a second-level cache passes them on without waiting for each other's answers. Atomic accesses are

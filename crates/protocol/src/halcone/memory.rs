@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_only_read_does_not_count_as_written_when_it_comes_back() {
+    fn a_line_that_was_only_read_does_not_count_as_written_when_it_is_returned() {
         let mut line = fresh();
         for end in [10, 20] {
             let read = send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_wait_where_time_ends_until_everybody_starts_anew() {
+    fn requests_wait_at_the_last_time_until_all_caches_are_reset() {
         let mut line = fresh();
         line.stamps.cts = Tsu::PAPER.last - 7;
         assert_eq!(send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY), None);

@@ -1,9 +1,9 @@
 //! HMG's second-level cache: the home of some lines, and a holder of copies of others.
 //!
-//! The first rows are for a home: a write-back cache over memory ([`crate::wb_l2`]) that records which caches read.
-//! The rows with an `A` are for a cache away from the line's home: write-through ([`crate::wt_l2`]), where `AP`
-//! delays writes to bytes that are in flight. `AD` waits for a copy that was invalidated before it came: the answer
-//! is passed to the waiting requester and not kept.
+//! The first rows are for a home: a write-back cache over memory ([`crate::wb_l2`]) that records which caches read. The
+//! rows with an `A` are for a cache away from the line's home: write-through ([`crate::wt_l2`]), where `AP` delays
+//! writes to bytes that are in flight. `AD` waits for a copy that was invalidated before it arrived: the answer is
+//! passed to the waiting requester and not kept.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Sharers, Stamps, Table, Work, common, protocol};
 use hmg_l2::{Action, Event, State};

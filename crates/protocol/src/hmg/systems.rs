@@ -82,7 +82,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
     }
     let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
     members.push(Member { initial, ..member("memory".to_owned(), &Memory, 2, vec![memory; lines]) });
-    // GPUs that are no home of a line are interchangeable, or the first-level caches of the only GPU with cores.
+    // GPUs that are not the home of a line are interchangeable, or the first-level caches of the only GPU with cores.
     let equals = match gpus {
         [0, _] => (0..cores).map(|core| vec![node(core)]).collect(),
         _ => (lines..gpus.len()).map(|gpu| vec![node(gpu), l2(gpu)]).collect(),

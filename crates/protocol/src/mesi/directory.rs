@@ -5,9 +5,9 @@
 //! plain event one by any other node (`M_Held`, `E_Held`).
 //!
 //! - `M`: newer than memory, and not held above. `M_Held` and `E_Held`: held above by one cache, which may write.
-//! - `M_Pending` and `E_Pending`: a forward is in flight, and all requests are refused, also the holder's
-//!   (`...Owner`; the paper's `M_Pending_Owned` and `E_Pending_Owned`).
-//! - `M_Flush`: the holders are being flushed, as a core wants the line in memory (`mc` only).
+//! - `M_Pending` and `E_Pending`: a forward is in flight, and all requests are refused, also the holder's (`...Owner`;
+//!   the paper's `M_Pending_Owned` and `E_Pending_Owned`).
+//! - `M_Flush`: the holders are being flushed because a core flushes the line to memory (`mc` only).
 //! - `M_Inval`: a store or an upgrade is granted, and the former holders are being invalidated.
 //! - `I_Fetch`, `I_Load`, `I_Store`: requested from memory. `I_WB_Flush_Conflict`: evicted, and its holders above are
 //!   being flushed or invalidated. `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory,
@@ -167,7 +167,7 @@ mod tests {
 
     /// No checked system has two instruction caches, so this test covers the case.
     #[test]
-    fn a_second_fetch_waits_while_memory_is_asked() {
+    fn a_second_fetch_waits_while_the_request_to_memory_is_outstanding() {
         let place = Place { me: Node(2), below: Node(3), above: &Roster::row(Node(0), 3) };
         let mut line = Line::<2>::new(State::I as u8);
         let mut log = Log::new(&l3::l3::TABLE, 0);

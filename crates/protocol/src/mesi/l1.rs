@@ -1,12 +1,12 @@
 //! The first-level caches: the meaning of the tables of a CPU's instruction and data caches and a GPU's vector cache.
 //!
-//! Tables 3.1, 3.2 and 3.6 of `[giles]`: [`l1i`], [`l1d`], [`l1v`]. The paper's columns come first; the others follow
-//! its text, or fill in what it leaves out, for all other messages. `I_Get` and `I_GetX` wait for an answer;
+//! Tables 3.1, 3.2 and 3.6 of `[giles]`: [`l1i`], [`l1d`], [`l1v`]. The paper's columns come first. The other columns,
+//! for all other messages, follow its text or fill in what it leaves out. `I_Get` and `I_GetX` wait for an answer;
 //! `..._Retry` were refused and are in the retry queue. `I_WB_Writable` is in the write-back queue and can be taken
 //! back from there. `I_WB_Non_Writable` has left it and is not acknowledged yet: requests that come meanwhile are
 //! coalesced, that is, they wait. A cache with a pending request answers no probe before it has its own answer or a
-//! refusal. An atomic access is performed where the line may be written; otherwise a store of no bytes fetches the
-//! line (`Bring`).
+//! refusal. An atomic access is performed where the line may be written; otherwise a store of no bytes fetches the line
+//! (`Bring`).
 
 use crate::{
     Access, Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common,

@@ -1,5 +1,5 @@
 //! Progress: a compute unit completes its accesses although another GPU takes the line away again and again. In these
-//! tests each read grant is overtaken by a probe.
+//! tests a probe overtakes each read grant.
 #![cfg(test)]
 
 use super::{l2::L2, wt};
@@ -15,7 +15,7 @@ const CACHE: Node = Node(1);
 const BELOW: Node = Node(2);
 const CU: Node = Node(128);
 
-/// Maximum number of requests to the memory below for one access. A protocol without progress would ask for ever.
+/// Maximum number of requests to the memory below for one access. A protocol without progress would ask forever.
 const PATIENCE: usize = 50;
 
 struct Gpu {

@@ -220,7 +220,7 @@ fn a_mask_with_four_bytes_a_bit_lets_only_whole_words_go_without_coherence() {
 }
 
 #[test]
-fn what_a_gpu_has_changed_and_shared_is_brought_home_for_the_cpu_to_read() {
+fn bytes_that_a_gpu_has_changed_and_shared_are_written_home_for_the_cpu_to_read() {
     let mut machine = Machine::new(&PEERS);
     machine.access(CU[0], L1[0], Kind::Store, Block::EMPTY);
     machine.n_store(0, 0, 1);

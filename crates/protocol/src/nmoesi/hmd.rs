@@ -1,5 +1,5 @@
-//! The HMD, the directory of the host's memory (`[umh 5.2]`): for each block it records the holders and the owner. It
-//! has no tags because every block has an entry.
+//! The HMD, the directory of the host's memory (`[umh 5.2]`): for each block it records the holders and the owner. The
+//! HMD has no tags because every block has an entry.
 //!
 //! One record stands for a block; the bytes are in its [`store`](super::store), the node with the next number. Above it
 //! are the GPUs' memories ([`smd`](super::smd)), which hold whole blocks, and the CPU's last-level cache, which holds
@@ -314,7 +314,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::Return => work.line.dirty = work.line.dirty.without(single(part)),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::AnswerDone => {
-                let to = work.line.asked.take().ok_or("has no node to tell")?;
+                let to = work.line.asked.take().ok_or("has no node to notify")?;
                 work.line.part = 0;
                 let line = line_of::<N>(self.lines, work.msg.line, 0);
                 work.push(Msg::new(work.place.me, to, Kind::Done, line, Block::EMPTY));

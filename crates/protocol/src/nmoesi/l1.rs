@@ -13,7 +13,7 @@ use mem::Scope;
 use nmoesi_l1::{Action, Event, State};
 
 protocol! {
- /// Table II. `PutSpoilt`: a probe was answered while the line was on its way, so the line may be stale. `LoadWide`: a
+ /// Table II. `PutSpoilt`: a probe was answered while the line was in flight, so the line may be stale. `LoadWide`: a
  /// GPU's load that must see writes of others than the requester's group; it claims the line and gives it up again
  /// (4.2).
  nmoesi_l1 actions(Hit Write Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Clean Spoil Unspoil Flushed FlushedNewer Done Take Bring Found)

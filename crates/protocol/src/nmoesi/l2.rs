@@ -8,7 +8,7 @@
 //!
 //! A line that was granted for reading but arrives after a probe for it was answered (spoilt) is not kept. A pending
 //! load still receives it, once (`AnswerOnce`). A pending write asks for the line for writing instead (`I_GetNX`),
-//! which no probe can spoil. So both make progress, however often others take the line.
+//! which no probe can spoil. So both make progress, however often other caches take the line away.
 //!
 //! The states `U_...` wait for caches above: `U_Grant` and `U_Share` on behalf of one that wants to write or to read;
 //! `U_Ask` before the level below is asked for the right to write; `U_Inval` and `U_Down` for a probe from below;

@@ -11,10 +11,10 @@
 //!
 //! `I_Get`, `I_GetS` (for a load only), `I_GetX`, `N_GetX` and `O_GetX` wait for a block. `U_...` and `Take_...` wait
 //! for the cache above: `U_Ask` before the home is asked for the right to write; `U_Inval` to give the block up;
-//! `U_Down` and `U_Fwd` to share it through the home or with a peer (`M` in the name: bytes have come). `Take_...`
+//! `U_Down` and `U_Fwd` to share it through the home or with a peer (`M` in the name: bytes have arrived). `Take_...`
 //! takes one line back from the cache above, and is named after the block's state if no bytes come; in `Take_B` the
-//! block itself is being given up, and the probe that ends that must not wait for this. State O is M whose lines went
-//! to a peer and not to the home.
+//! block itself is being given up, and the probe that completes this must not wait for the line. State O is M whose
+//! lines went to a peer and not to the home.
 
 use super::actions::{self, Done};
 use crate::{

@@ -56,12 +56,12 @@ impl Comparison {
         let rows: Vec<_> = rows.collect();
         if !rows.is_empty() {
             let chart = format!("{}{}", legend(&CORES), stacked_rows(&rows, &CORES));
-            section(body, "Total time, and what cores did while they had a thread", &chart);
+            section(body, "Total time, and the activity of cores while they had a thread", &chart);
         }
     }
 
     fn shares(&self) -> String {
-        let heads = self.summaries().map(|(run, _)| format!("<th class=number>{}</th>", escaped(&run.system)));
+        let heads = self.summaries().map(|(run, _)| format!("<th class=\"number name\">{}</th>", escaped(&run.system)));
         let mut table =
             format!("<div class=wide><table><thead><tr><th></th>{}</tr></thead><tbody>", heads.collect::<String>());
         for (reason, told) in REASONS {

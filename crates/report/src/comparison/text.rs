@@ -3,7 +3,7 @@
 use super::{Compared, Comparison};
 use crate::{
     CacheLevel, GpuTime, Summary,
-    figures::{bandwidth, count, percent, size},
+    figures::{bandwidth, count, energy, percent, size},
     summary::{GPU_PHASES, PHASES, REASONS},
     text::{Table, wrap},
 };
@@ -74,6 +74,7 @@ impl fmt::Display for Comparison {
             }
         }
         self.moved(f)?;
+        self.energy(f)?;
         self.gpu_times(f)?;
         for run in &self.runs {
             if let Some(error) = &run.error {
@@ -93,7 +94,7 @@ impl Comparison {
     fn core_bars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let longest = self.summaries().map(|(_, summary)| summary.total_fs).max().unwrap_or(0);
         let name = self.runs.iter().map(|run| run.system.chars().count()).max().unwrap_or(0);
-        writeln!(f, "\n  total time, and what cores did while they had a thread:")?;
+        writeln!(f, "\n  total time, and the activity of cores while they had a thread:")?;
         for (run, summary) in self.summaries() {
             let Some(cores) = &summary.cores else { continue };
             let width = BAR as f64 * summary.total_fs as f64 / longest.max(1) as f64;
@@ -139,7 +140,7 @@ impl Comparison {
         writeln!(f, "  {}", wrap(&legend.join(", "), 98, 2))
     }
 
-    /// Bytes moved by cause, and the program's calls that asked for it.
+    /// Bytes moved by cause, and the number of the program's calls that moved them.
     fn moved(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let causes: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.moved.keys()).collect();
         if causes.is_empty() {
@@ -158,6 +159,33 @@ impl Comparison {
         }
         write!(f, "\n{}", table.render())?;
         writeln!(f, "  calls: those of the program that copy, fill, map, unmap or migrate memory")
+    }
+
+    /// Energy of machines that have `[energy]`, by what it was spent on.
+    fn energy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table =
+            Table::new(["energy", "in all", "leaked", "events", "of memories", "of the fabric", "simulated"]);
+        let with_energy = self.summaries().filter(|(_, summary)| !summary.energy.is_empty());
+        for (run, summary) in with_energy {
+            let active = |of: &dyn Fn(&str) -> bool| {
+                let spent = summary.energy.iter().filter(|spent| of(spent.element.rsplit('.').next().unwrap_or("")));
+                spent.fold(0, |sum: u64, spent| sum.saturating_add(spent.active_fj))
+            };
+            let leaked = summary.energy.iter().fold(0, |sum: u64, spent| sum.saturating_add(spent.passive_fj));
+            let events = active(&|_| true);
+            let of_memories = active(&|name| name.starts_with("memory"));
+            let of_fabric = active(&|name| name == "port" || name == "fabric");
+            let told = [leaked.saturating_add(events), leaked, events, of_memories, of_fabric].map(energy);
+            let simulated = Time(summary.simulated_fs).to_string();
+            table.row(std::iter::once(run.system.clone()).chain(told).chain([simulated]));
+        }
+        if table.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n{}", table.render())?;
+        let about = "events: instructions, accesses, lines of memories, bytes on the fabric; leaked: in all simulated time. Not \
+                     modelled: a host outside the machine, and wires of copies where there is no fabric";
+        writeln!(f, "  {}", wrap(about, 98, 2))
     }
 
     /// What GPUs spent the run on, averaged over the GPUs of a machine, and page counts.

@@ -6,10 +6,10 @@
 
 use super::{CacheLevel, Cores, Summary, Units};
 use crate::figures::{bandwidth, count, percent, ratio};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Something that kept the program from running faster.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// One sentence, with the number that shows it.
     pub what: String,
@@ -21,7 +21,7 @@ pub struct Bottleneck {
 
 /// Bottlenecks that explain less are not reported.
 const LEAST: f64 = 0.05;
-/// A resource that is busy for less than this share is no bottleneck.
+/// A resource that is busy for less than this share is not a bottleneck.
 const CROWDED: f64 = 0.5;
 const TOLD: usize = 3;
 

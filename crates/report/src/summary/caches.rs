@@ -6,10 +6,10 @@ use super::{
 };
 use crate::figures::ratio;
 use engine::{Statistics, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All caches of one level, or all banks of one cache.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CacheLevel {
     pub level: String,
     pub count: usize,
@@ -28,7 +28,7 @@ pub struct CacheLevel {
 }
 
 /// Outcomes of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accesses {
     pub hits: u64,
     /// A request had to be sent to the level below.

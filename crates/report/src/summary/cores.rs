@@ -6,7 +6,7 @@ use super::{
 };
 use crate::figures::ratio;
 use engine::Statistics;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The phases of a core's cycles: the name in the statistics, and the name for people.
 pub(crate) const PHASES: [(&str, &str); 6] = [
@@ -18,7 +18,7 @@ pub(crate) const PHASES: [(&str, &str); 6] = [
     ("idle", "had no thread"),
 ];
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cores {
     pub count: usize,
     /// Number of cores that ever had a thread.
@@ -37,9 +37,9 @@ pub struct Cores {
     pub each: Vec<Core>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Core {
-    /// Its path: `cpu.core0`.
+    /// The core's path: `cpu.core0`.
     pub name: String,
     pub instructions: u64,
     /// Cycles in which it had a thread.

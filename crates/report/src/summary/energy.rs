@@ -1,13 +1,13 @@
 //! Energy by kind of element.
 
 use engine::{Statistics, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What all elements of a kind have spent, in femtojoules.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Their paths, with `*` in place of numbers.
+    /// The path of the elements, with `*` in place of numbers.
     pub element: String,
     pub passive_fj: u64,
     pub active_fj: u64,

@@ -3,7 +3,7 @@
 use crate::figures::ratio;
 use engine::{Statistics, Value};
 use os::opencl::Paged;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The phases of a GPU: the name in the statistics, and the name for people.
 pub(crate) const GPU_PHASES: [(&str, &str); 6] = [
@@ -16,12 +16,12 @@ pub(crate) const GPU_PHASES: [(&str, &str); 6] = [
 ];
 
 /// Where the time of one GPU went.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuTime {
     /// `gpu0`.
     pub name: String,
     /// Shares of the run, in the order of `GPU_PHASES`; they add up to 1.
-    pub shares: Vec<(&'static str, f64)>,
+    pub shares: Vec<(String, f64)>,
     /// Share of the run in which at least one read over the fabric was in flight. It overlaps the other shares.
     pub remote_reads: f64,
 }
@@ -39,7 +39,10 @@ impl GpuTime {
                 let none = total.0.get(&format!("gpu{gpu}.port.reads.none")).map_or(0, count);
                 Self {
                     name: format!("gpu{gpu}"),
-                    shares: of.into_iter().map(|(phase, cycles)| (phase, ratio(cycles as f64, all as f64))).collect(),
+                    shares: of
+                        .into_iter()
+                        .map(|(phase, cycles)| (phase.to_owned(), ratio(cycles as f64, all as f64)))
+                        .collect(),
                     remote_reads: ratio(pending as f64, (pending + none) as f64),
                 }
             })
@@ -55,8 +58,8 @@ fn count(value: &Value) -> u64 {
     }
 }
 
-/// What the driver did with pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// The driver's activity on pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pages {
     /// Faults that the driver served: the host's, and those of GPUs.
     pub host_faults: u64,
@@ -108,8 +111,11 @@ mod tests {
         }
         let gpus = GpuTime::of(&total);
         assert_eq!(gpus.len(), 2);
-        assert_eq!(gpus[0].shares[..3], [("kernel", 0.6), ("fault", 0.2), ("peers", 0.0)]);
+        assert_eq!(
+            gpus[0].shares[..3],
+            [("kernel", 0.6), ("fault", 0.2), ("peers", 0.0)].map(|(phase, share)| (phase.to_owned(), share))
+        );
         assert_eq!((gpus[0].remote_reads, gpus[1].remote_reads), (0.3, 0.0));
-        assert_eq!(gpus[1].shares[5], ("idle", 1.0));
+        assert_eq!(gpus[1].shares[5], ("idle".to_owned(), 1.0));
     }
 }

@@ -7,10 +7,10 @@ use super::{
 use crate::{facts::Facts, figures::ratio};
 use engine::Statistics;
 use mem::LINE;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All channels together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryTraffic {
     pub channels: usize,
     /// Lines read; `writes`: lines written.
@@ -27,7 +27,7 @@ pub struct MemoryTraffic {
 }
 
 /// What accesses found in their bank: their row open, no row open, or another row open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
     pub hits: u64,
     pub closed: u64,

@@ -39,22 +39,22 @@ use elements::Elements;
 pub(crate) use elements::{by_number, own_cycles};
 use engine::{Run, Statistics, Value};
 use machine::checkpoint::Parts;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The summary of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub program: String,
     pub arguments: Vec<String>,
     pub system: String,
     /// How the run ended: `finished`, or why not.
     pub outcome: String,
-    /// What ran functionally before the timed part, if the run was fast-forwarded.
+    /// The functional part before the timed one, if the run was fast-forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast_forward: Option<FastForward>,
     /// The kernels before which the run drained.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub drained: Option<Parts>,
     /// Simulated time until the program ended.
     pub total_fs: u64,
@@ -74,25 +74,25 @@ pub struct Summary {
     /// The network between caches, if they are not connected by wires alone.
     pub network: Option<Network>,
     /// Bytes moved between memories, or between caches and remote memories, by cause.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub moved: BTreeMap<String, u64>,
     /// Calls of the program that copy, fill, map, unmap or migrate memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub movement_calls: Option<u64>,
     /// Bytes on each link of the fabric.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, u64>,
     /// What each GPU spent the run on, if a fabric connects the GPUs and the host.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<GpuTime>,
-    /// What the driver did with pages.
+    /// The driver's activity on pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
     /// Simulated time of the machine: the program's, and the host's before and after it. Elements leak during all of
     /// it.
     pub simulated_fs: u64,
     /// Energy of each kind of element in that time, if the machine has `[energy]`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub energy: Vec<Spent>,
     /// Grouped by equal names; groups with the most back-pressure first.
     pub wires: Vec<Wires>,
@@ -101,7 +101,7 @@ pub struct Summary {
 }
 
 /// A kernel, all its launches together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelTime {
     pub name: String,
     pub launches: u64,
@@ -109,7 +109,7 @@ pub struct KernelTime {
 }
 
 /// A figure of several elements: mean, minimum and maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     pub mean: f64,
     pub min: f64,

@@ -3,10 +3,10 @@
 use super::Spread;
 use crate::figures::ratio;
 use engine::Statistics;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All switches together, or all buses.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     pub switches: usize,
     pub packets: u64,

@@ -159,7 +159,7 @@ fn cores_text(cores: &Cores, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     )?;
     let each: Vec<String> =
         cores.each.iter().filter(|core| core.cycles > 0).map(|core| format!("{:.2}", core.per_cycle())).collect();
-    writeln!(f, "  instructions a cycle of each core that had a thread: {}", wrap(&each.join(" "), WIDTH - 55, 4))?;
+    writeln!(f, "  instructions per cycle of each core that had a thread: {}", wrap(&each.join(" "), WIDTH - 55, 4))?;
     caches_text(&cores.caches, f)
 }
 

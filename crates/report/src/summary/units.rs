@@ -3,10 +3,10 @@
 use super::{Spread, elements::Elements};
 use crate::{facts::Facts, figures::ratio};
 use engine::{Statistics, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All compute units together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Units {
     pub count: usize,
     /// Number of units that ever had a wavefront.
@@ -29,10 +29,10 @@ pub struct Units {
 }
 
 /// The share of cycles that a reason takes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// The name in the statistics: `vector_memory`.
-    pub reason: &'static str,
+    pub reason: String,
     pub share: Spread,
 }
 
@@ -76,7 +76,7 @@ impl Units {
         let each: Vec<(String, Vec<f64>)> = elements.units.iter().map(share).collect();
         let breakdown = REASONS.iter().enumerate().map(|(at, (reason, _))| {
             let shares: Vec<f64> = each.iter().map(|(_, shares)| shares[at]).collect();
-            Share { reason, share: Spread::of(&shares) }
+            Share { reason: (*reason).to_owned(), share: Spread::of(&shares) }
         });
         let waves: Vec<f64> = elements.units.iter().map(|unit| resident(total, unit, kernel_cycles)).collect();
         let all_cycles = kernel_cycles as f64 * elements.units.len() as f64;

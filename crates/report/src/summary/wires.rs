@@ -2,13 +2,13 @@
 
 use crate::figures::ratio;
 use engine::{Statistics, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A group of equal wires, such as those from all compute units, or between all arrays and banks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wires {
-    /// Their path, with `*` for numbers.
+    /// The path of the wires, with `*` in place of numbers.
     pub name: String,
     pub count: usize,
     pub messages: u64,

@@ -17,7 +17,7 @@ pub fn machine(name: &str, changes: &[&str]) -> Machine {
 
 /// Two cores and the GPU detect the edges of one image.
 pub fn edges(machine: &Machine) -> (Run, Finish) {
-    let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared);
+    let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared && machine.fabric.is_none());
     let copies = if shared { "none" } else { "explicit" };
     let words = ["edge", "--size", "tiny", "--cpu-share", "50", "--threads", "2", "--copies", copies];
     run(machine, &words, workloads::guest())

@@ -70,5 +70,5 @@ fn machines_with_a_cpu_are_compared_by_what_their_cores_did() {
         assert!(text.contains(part), "{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(comparison.html().contains("what cores did while they had a thread"));
+    assert!(comparison.html().contains("the activity of cores while they had a thread"));
 }

@@ -100,7 +100,7 @@ fn a_folder_holds_whole_files_and_a_page_that_needs_nothing_else() {
 }
 
 #[test]
-fn machines_stand_side_by_side_in_a_comparison() {
+fn machines_are_shown_side_by_side_in_a_comparison() {
     let program = program();
     let mut comparison = Comparison::new("vecadd", &[]);
     for name in ["skeleton", "r9nano"] {

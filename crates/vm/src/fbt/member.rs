@@ -1,14 +1,14 @@
 //! A forward-backward table below a second-level cache that a CPU's directory keeps coherent (`[vcache 4.1]`, "Cache
 //! Coherence between GPUs and CPUs").
 //!
-//! Probes come with physical addresses. The backward table translates those of lines that the cache may hold, and
-//! answers all others as the cache would if it held nothing: it filters them. What the cache answers, to the directory
-//! or to another member, is translated by the forward table; so an entry stays as long as one of its probes or requests
-//! is in flight.
+//! The directory's probes carry physical addresses. If the cache may hold the line, the backward table translates the
+//! probe and passes it up. Otherwise the table answers in the cache's place that the line is not held, so the cache
+//! never sees the probe (filtering). The cache's answers to the directory or to another member are translated by the
+//! forward table. An entry therefore stays as long as one of its probes or requests is in flight.
 //!
-//! The cache asks for shared copies when it reads, so each first write to a line passes here as a request. It tells of
-//! every line that it has lost. A page has one name at a time: when it is read under another, its entry is removed, with
-//! all lines, and the other name leads from then on.
+//! The cache requests shared copies for reads, so the first write to each line passes this table as a request. The
+//! cache reports every line that it has lost. A page has one name at a time: when the page is read under a second name,
+//! its entry is removed with all its lines, and the second name becomes the leading one.
 
 use super::{Fbt, table::bit, unknown};
 use crate::Mistranslation;
@@ -18,7 +18,7 @@ use mem::{Interleave, LINE, PAGE, PhysAddr};
 use protocol::{Kind, Line, Log, Msg, Node, Place, Roster, Step, roles::Seat, step};
 use rustc_hash::FxHashSet;
 
-/// What a forward-backward table knows of the directory below.
+/// What a forward-backward table needs to take part in the protocol of the directory below.
 #[derive(Clone)]
 pub struct Membership {
     /// The controller of the cache above.
@@ -98,7 +98,7 @@ impl Fbt {
         match msg.kind {
             Kind::WriteBack if entry.lines & bit(msg.line) == 0 => return Err(unknown(msg.line)),
             Kind::WriteBack => entry.outstanding += 1,
-            // The last answer to a probe is the one to the directory.
+            // The cache may also answer another member; its last answer to a probe goes to the directory.
             _ if home == Some(msg.to) => {
                 entry.outstanding = entry.outstanding.checked_sub(1).ok_or_else(|| unknown(msg.line))?;
             }
@@ -115,7 +115,7 @@ impl Fbt {
         let mut tables = self.tables.0.borrow_mut();
         let way = tables.of_frame(msg.line.0 / PAGE).ok_or_else(|| unknown(msg.line))?;
         let entry = tables.entry_mut(way);
-        // Acknowledgements of other members belong to a request that has been, or will be, answered by itself.
+        // Acknowledgements of other members belong to a request that gets an answer of its own.
         if msg.kind != Kind::InvAck {
             entry.outstanding = entry.outstanding.checked_sub(1).ok_or_else(|| unknown(msg.line))?;
         }

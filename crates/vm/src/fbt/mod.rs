@@ -2,22 +2,22 @@
 //! (`[vcache 4.1]`).
 //!
 //! When the second-level cache requests a line that it does not hold, the FBT has the IOMMU translate the page; each
-//! such request looks up the IOMMU's TLB. The backward table then tells whether the physical page has a leading
-//! virtual page. If it has none, the requested page becomes the leading one. If it has another, the line is read and
-//! answered once, without being cached. A physical page that is written and has two virtual pages is a fault,
-//! whichever happens first (`[vcache 4.2]`). Requests for lines that the cache holds, write-backs and eviction
+//! such request looks up the IOMMU's TLB. The backward table then tells whether the physical page has a leading virtual
+//! page. If it has none, the requested virtual page becomes the leading one. If a different virtual page leads, the
+//! line is read and answered once, without being cached. A physical page that is written and has two virtual pages is a
+//! fault, whichever happens first (`[vcache 4.2]`). Requests for lines that the cache holds, write-backs and eviction
 //! notices are translated by the forward table.
 //!
-//! An entry is removed when its set needs room for another, or when its page is shot down. It is locked first:
-//! requests for lines that the cache does not hold wait. When no message about the page is in flight below, every
-//! line that the cache holds is recalled, in order behind all answers. The cache answers each recall, in order behind
-//! all its earlier messages. Then the first-level caches are told to drop the page. Requests that waited are
-//! translated again.
+//! An entry is removed when its set needs room for another, or when its page is shot down. It is locked first: requests
+//! for lines that the cache does not hold wait. When no message about the page is in flight below, every line that the
+//! cache holds is recalled, in order behind all answers. The cache answers each recall, in order behind all its earlier
+//! messages. Then the first-level caches are ordered to drop the page. Requests that waited are translated again.
 //!
 //! Where first-level caches alone are virtual (`[vcache 5.4]`), each has a table of its own below it, which detects
 //! synonyms in the same way, as the table of active synonyms of the design that 5.4 refers to. That cache writes
-//! through and gives up lines silently: the table knows its pages, not its lines. When an entry makes room, the cache
-//! is told to drop the page, which its filter mostly knows it does not hold.
+//! through and gives up lines silently: the table knows its pages, not its lines. When an entry is evicted for another,
+//! the table orders the cache to drop the page; the cache's invalidation filter usually finds that no line of the page
+//! is held.
 
 mod member;
 mod removal;
@@ -42,7 +42,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use table::{Entry, Tables, address, bit, space};
 
-/// From the machine file.
+/// Parameters from the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct FbtSpec {
     /// Number of physical pages, and the associativity.
@@ -51,7 +51,7 @@ pub struct FbtSpec {
     pub second_level: bool,
     /// Latency of a look-up as second-level TLB.
     pub latency: engine::Cycles,
-    /// How many names of pages each first-level cache knows a leading name for (`[vcache 4.3]`).
+    /// Capacity of each first-level cache's table of synonyms and their leading names, in pages (`[vcache 4.3]`).
     pub remaps: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct FbtPlace {
     /// Bytes of a line of the cache above: sectors of one line are translated once.
     pub line: Bytes,
     pub above: Above,
-    /// Whether first-level caches are told the leading names of pages that are read under others.
+    /// Whether this table sends first-level caches the leading name of a page that they have read under another name.
     pub tells_names: bool,
 }
 
@@ -98,9 +98,9 @@ pub struct Fbt {
     tables: FbtTables,
     from: Vec<Inlet<Packet>>,
     to: Router<Packet>,
-    /// By the number of the question.
+    /// Translations requested from the IOMMU, by their number.
     asks: Vec<Option<Ask>>,
-    /// The question about each line, and whether it is to be written. Never iterated.
+    /// For each line, the number of its translation request, and whether the line is to be written. Never iterated.
     asked: FxHashMap<(u64, bool), usize>,
     /// Numbers of `asks` that are free.
     free: Vec<usize>,
@@ -108,10 +108,10 @@ pub struct Fbt {
     below: Sender<Translate>,
     orders: Orders,
     roots: Roots,
-    /// For each physical line that is being read, the tags it was requested by and whether it must not be kept. Never
-    /// iterated.
+    /// For each physical line that is being read, the tags under which it was requested, and whether the caches must
+    /// not keep it. Never iterated.
     fetches: FxHashMap<LineAddr, VecDeque<(LineAddr, bool)>>,
-    /// The entries of names that first-level caches replace by leading ones.
+    /// For each page name that first-level caches replace by the leading one, the entry of its page.
     aliases: BTreeMap<u64, usize>,
     /// Requests that wait for the removal of an entry, in order.
     parked: VecDeque<Packet>,
@@ -188,7 +188,7 @@ impl Fbt {
         }
     }
 
-    /// Handles all messages that have come.
+    /// Handles all messages that have arrived.
     fn cycle(&mut self) -> Result<(), Mistranslation> {
         while let Some(answer) = self.answers.try_recv(Lane::Reply) {
             self.translated(&answer)?;
@@ -305,7 +305,7 @@ impl Fbt {
                 Ok(())
             }
             (Some(way), Some(entry)) if entry.lines & bit(line) != 0 => self.known(way, packet),
-            // Its tag is there: a sector of the line has been translated.
+            // The line is already being read: an earlier request translated another sector of it.
             (Some(way), Some(entry)) if !entry.locked && entry.lines & self.sectors(line) != 0 => {
                 self.tables.0.borrow_mut().set_line(way, bit(line), true);
                 self.known(way, packet)
@@ -415,7 +415,7 @@ impl Fbt {
             Ok(way) => {
                 let page = line.0 / PAGE;
                 let (lines, outstanding, writable) = (0, 0, rights.write);
-                // What was read under two names may not be written.
+                // A page that has been read under two names may not be written.
                 let synonym = self.member.as_mut().is_some_and(|member| member.renamed.remove(&frame));
                 let (written, locked, recalled) = (false, false, false);
                 tables.insert(
@@ -438,7 +438,8 @@ impl Fbt {
         }
     }
 
-    /// Records that the second-level cache will receive a line. Of a first-level cache only pages are known.
+    /// Records that the second-level cache will receive a line. If the cache above is a first-level cache, the table
+    /// records its pages only.
     fn mark(&self, tables: &mut Tables, way: usize, line: LineAddr) {
         if !self.writes_through {
             tables.set_line(way, bit(line), true);

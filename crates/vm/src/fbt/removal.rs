@@ -13,7 +13,7 @@ use protocol::{Kind, Msg};
 /// Entries that are removed together.
 pub(super) struct Removal {
     ways: Vec<usize>,
-    /// What first-level caches are told to drop: a page, or all lines.
+    /// The lines that first-level caches must drop: those of a page, or all.
     subject: LineAddr,
     phase: Phase,
 }
@@ -120,7 +120,8 @@ impl Fbt {
         let (subject, phase) = (*subject, *phase);
         let tables = self.tables.0.borrow();
         let settled = ways.iter().all(|way| tables.entry(*way).outstanding == 0);
-        // A directory's member gives up lines by evictions, of those in flight when they have come.
+        // A member of a directory gives up lines by evictions; a line that is in flight is evicted after it has
+        // arrived.
         let (member, gone) = (self.member.is_some(), ways.iter().all(|way| tables.entry(*way).lines == 0));
         let next = match phase {
             Phase::Settling if settled || member => {

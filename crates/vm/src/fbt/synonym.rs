@@ -36,8 +36,8 @@ impl Fbt {
         Ok(())
     }
 
-    /// Tells all first-level caches the leading name of a page that has been read under another name. They use it until
-    /// they are told to drop the leading page.
+    /// Sends all first-level caches the leading name of a page that has been read under another name. They use it until
+    /// they are ordered to drop the leading page.
     fn tell_name(&mut self, page: u64, leading: u64, way: usize) {
         if !self.place.tells_names || self.aliases.insert(page, way).is_some() {
             return;
@@ -49,7 +49,8 @@ impl Fbt {
         }
     }
 
-    /// A page is read under another name than its leading one: its lines go, and this name may lead.
+    /// A page is read under a name that does not lead: its entry is removed with its lines, after which this name may
+    /// become the leading one.
     fn rename(&mut self, way: usize, packet: Packet) {
         self.synonyms.increment();
         let frame = self.tables.0.borrow().entry(way).frame;

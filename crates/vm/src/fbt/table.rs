@@ -13,7 +13,7 @@ use std::{cell::RefCell, rc::Rc};
 /// In the tag of a line, the address space number starts at this bit, above the bits of a virtual address.
 const SPACE: u32 = 48;
 
-/// What is known about a physical page.
+/// The record of a physical page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     /// The leading virtual page, whose tags its lines have in caches: the tag divided by the page size.
@@ -28,11 +28,11 @@ pub(crate) struct Entry {
     pub written: bool,
     /// Whether it has been read under another virtual page.
     pub synonym: bool,
-    /// Messages about it that have not been answered from below.
+    /// Messages about it that were sent below and are not answered yet.
     pub outstanding: u32,
     /// Whether it is being removed: no new requests are started.
     pub locked: bool,
-    /// Its lines have been recalled: a claim that comes now is answered under the next entry.
+    /// Whether its lines have been recalled: a claim that arrives after that is answered under the next entry.
     pub recalled: bool,
 }
 
@@ -111,7 +111,7 @@ impl Tables {
         }
     }
 
-    /// All lines that are meant have left the second-level cache.
+    /// Records that all lines that `meant` selects have left the second-level cache.
     pub fn clear_lines(&mut self, meant: impl Fn(LineAddr) -> bool) {
         for way in 0..self.ways {
             let Some(&Entry { page, lines, .. }) = self.backward.get(way).filter(|entry| entry.lines != 0) else {
@@ -158,9 +158,9 @@ impl Tables {
         self.check_in_tests();
     }
 
-    /// Whether both tables have the same entries, each page of memory has one leading name, each name leads to one page,
-    /// and each line is counted; otherwise what is wrong. Entries and lines are known by this table alone: what the
-    /// caches above hold beyond them shows when they send it.
+    /// Whether both tables have the same entries, each page of memory has one leading name, each name leads to one
+    /// page, and each line is counted; the error says which of these does not hold. This check sees the table alone. A
+    /// line that the caches above hold and the table does not know is detected when a cache sends it.
     pub fn check(&self) -> Result<(), String> {
         let entries = (0..self.ways).filter_map(|way| Some((way, self.backward.get(way)?)));
         let (mut frames, mut count, mut with_lines) = (FxHashSet::default(), 0, 0);
@@ -204,7 +204,7 @@ impl FbtTables {
         Self(Rc::new(RefCell::new(Tables::new(spec))))
     }
 
-    /// The IOMMU carries out this shootdown; the FBT has yet to.
+    /// The IOMMU has carried out this shootdown; the FBT has not done so yet.
     pub(crate) fn begin_shooting(&self, what: Shootdown) {
         self.0.borrow_mut().shooting = Some(what);
     }

@@ -49,7 +49,7 @@ fn a_page_that_is_there_is_found_without_the_driver() {
 }
 
 #[test]
-fn a_request_waits_until_the_driver_has_brought_its_page() {
+fn a_request_waits_until_the_driver_has_mapped_its_page() {
     let (run, log) = finish(Tables::new(), |world| {
         let tables = DriverTables::default();
         let sends =
@@ -87,7 +87,7 @@ fn a_write_to_a_page_that_can_only_be_read_faults() {
 }
 
 #[test]
-fn a_page_can_be_taken_away_while_a_neighbour_of_it_is_awaited() {
+fn a_page_can_be_removed_while_its_neighbour_is_outstanding() {
     // Pages 5 and 6 lie in one huge page, so the shootdown of one affects both.
     let (_, log) = finish(Tables::new(), |world| {
         let tables = DriverTables::default();
@@ -126,7 +126,7 @@ fn an_access_that_the_driver_refuses_ends_the_run() {
 }
 
 #[test]
-fn a_page_can_be_taken_away_while_requests_for_it_stand_behind_others_that_wait() {
+fn a_page_can_be_removed_while_requests_for_it_wait_behind_others() {
     // Two requests can wait in the MMU. Requests behind them, among them the one for the page that is unmapped, stay
     // queued until one of the two goes on.
     let (_, log) = finish(Tables::new(), |world| {

@@ -26,7 +26,7 @@ struct Cache {
     from: Inlet<Packet>,
     tables: DriverTables,
     shootdowns: Rc<Shootdowns>,
-    /// Pages that the first-level cache has been told to drop.
+    /// Pages that the table has ordered the first-level cache to drop.
     heard: Rc<RefCell<Vec<LineAddr>>>,
     cx: Context,
 }
@@ -99,8 +99,8 @@ impl Cache {
 }
 
 /// Builds a table of `entries` over a driver's tables that map page n to physical page n, and runs a script. With
-/// `writes_through` the script is a first-level cache and the table its own; with `tells_names` the first-level cache is told
-/// leading names.
+/// `writes_through` the script is a first-level cache and the table its own; with `tells_names` the table sends leading
+/// names to the first-level cache.
 fn build<F: Future<Output = ()> + 'static>(
     world: &World,
     (entries, writes_through, tells_names): (usize, bool, bool),
@@ -283,7 +283,7 @@ fn a_shootdown_of_a_page_that_no_cache_holds_probes_no_cache() {
 }
 
 #[test]
-fn an_entry_makes_room_for_another_when_its_lines_are_gone() {
+fn an_entry_is_evicted_for_another_when_its_lines_are_gone() {
     let run = runs(1, |cache| async move {
         let lines = [1, 7].map(|line| tag(SPACE, 5, line));
         for line in lines {
@@ -325,7 +325,7 @@ fn a_line_that_the_table_does_not_include_is_noticed() {
 fn a_page_that_moves_without_a_shootdown_is_noticed() {
     let message = fails(|cache| async move {
         cache.read(tag(SPACE, 5, 1)).await;
-        // These two pages evict it from the TLB of two entries.
+        // These two pages evict the translation from the TLB, which has two entries.
         for page in [1, 2] {
             cache.read(tag(SPACE, page, 1)).await;
         }
@@ -378,7 +378,7 @@ fn a_first_level_cache_that_alone_is_virtual_keeps_pages_under_one_name() {
 }
 
 #[test]
-fn a_page_makes_room_below_a_first_level_cache_that_is_told_to_drop_it() {
+fn a_page_is_evicted_below_a_first_level_cache_which_must_drop_it() {
     let run = runs_below_first_level(1, |cache| async move {
         cache.read(tag(SPACE, 5, 1)).await;
         assert_eq!(cache.read(tag(SPACE, 6, 1)).await, (place(6, 1), true));

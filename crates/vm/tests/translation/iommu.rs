@@ -12,7 +12,7 @@ fn spec(lookups: Option<usize>) -> IommuSpec {
     IommuSpec { tlb, walkers: WALKERS }
 }
 
-/// An IOMMU that is 7 cycles away from each of its `askers`.
+/// An IOMMU at the end of wires of 7 cycles from each of `askers` requesters.
 fn iommu_for(world: &World, spec: IommuSpec, askers: usize) -> Vec<Wire<Translated, Translate>> {
     let (ours, theirs): (Vec<_>, Vec<_>) = (0..askers).map(|_| world.wires(7, 7)).unzip();
     let walk = Walk::Tables { memory: world.memory(), page_walk_cache: None };
@@ -22,7 +22,7 @@ fn iommu_for(world: &World, spec: IommuSpec, askers: usize) -> Vec<Wire<Translat
 
 const MISS: u64 = 7 + 4 * READ + 7;
 
-/// One unit has every page walked to first; then sixteen units ask for one page each, in the same cycle.
+/// One unit first accesses every page, so that all are walked; then sixteen units request one page each, in one cycle.
 fn sixteen(lookups: Option<usize>) -> (Run, Vec<u64>) {
     let (run, log) = finish(Tables::of(0..16), move |world| {
         for (unit, below) in iommu_for(world, spec(lookups), 17).into_iter().enumerate() {

@@ -78,7 +78,7 @@ impl Ends {
         self.at_cache(Lane::Reply, answer, tag(page, line)).await;
     }
 
-    /// The cache is told to give up a line, and does.
+    /// The cache is ordered to give up a line, and does so.
     async fn gives_up(&self, line: LineAddr) {
         self.at_cache(Lane::Reply, Kind::CoreFlush, line).await;
         self.cache(HOME, Kind::Evicted, line).await;
@@ -147,7 +147,7 @@ fn probes_of_lines_that_the_cache_does_not_hold_are_answered_by_the_table() {
         ends.at_other(HOME, Kind::InvAck, place(5, 2)).await;
         ends.other(HOME, Kind::GetXFwd, place(7, 1)).await;
         ends.at_other(HOME, Kind::FwdNackX, place(7, 1)).await;
-        // The cache tells that it has lost the line: from then on the table answers for it.
+        // The cache reports that it has lost the line: from then on the table answers for it.
         ends.cache(HOME, Kind::Evicted, tag(5, 1)).await;
         ends.cx.pause(10).await;
         ends.other(HOME, Kind::CoreFlush, place(5, 1)).await;
@@ -169,7 +169,7 @@ fn a_page_that_is_shot_down_stays_translated_until_its_write_backs_and_probes_ar
             told.advance();
         });
         ends.at_cache(Lane::Reply, Kind::CoreFlush, tag(5, 1)).await;
-        // A core wants the line at this moment; the cache answers from its write-back queue.
+        // A core requests the line at this moment; the cache answers from its write-back queue.
         ends.other(HOME, Kind::GetXFwd, place(5, 1)).await;
         ends.at_cache(Lane::Coherence, Kind::GetXFwd, tag(5, 1)).await;
         ends.cache(HOME, Kind::Evicted, tag(5, 1)).await;

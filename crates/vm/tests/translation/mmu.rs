@@ -67,7 +67,7 @@ fn misses_of_stores_in_order_overlap() {
 }
 
 #[test]
-fn a_miss_waits_while_as_many_pages_as_can_be_are_looked_up() {
+fn a_miss_waits_while_the_maximum_number_of_misses_is_outstanding() {
     let spec = MmuSpec { misses: 1, ..MMU };
     let (_, times) = run(Tables::of([5, 6]), spec, vec![load(0, 1, 5), load(0, 2, 6), load(0, 3, 5)]);
     assert_eq!(times, [(1, MISS), (3, MISS), (2, 2 * MISS)], "3 is behind 2, and a hit by then");
@@ -103,14 +103,14 @@ fn a_huge_page_takes_a_read_less_and_is_one_entry() {
 }
 
 #[test]
-fn an_order_for_all_lines_waits_for_what_came_before() {
+fn an_order_for_all_lines_waits_for_earlier_messages() {
     let order = Request { virt: VirtAddr(0), phys: None, ..request(2, Access::Flush, 0) };
     let (_, times) = run(Tables::of([5]), MMU, vec![load(0, 1, 5), (1, Lane::Request, order), load(2, 3, 5)]);
     assert_eq!(times, [(1, MISS), (2, MISS), (3, MISS)]);
 }
 
 #[test]
-fn a_request_is_told_its_physical_address() {
+fn a_request_gets_its_physical_address() {
     let blank = |id| Request { phys: None, ..request(id, Access::Load, 5) };
     let sends = vec![(0, Lane::Request, blank(1)), (200, Lane::Request, blank(2))];
     let (_, log) = finish(Tables::of([5]), |world| world.mmu(MMU, world.walkers(WALKERS, None), sends));
@@ -174,7 +174,7 @@ fn a_write_that_waits_with_a_read_of_a_read_only_page_looks_again() {
 }
 
 #[test]
-fn what_tables_and_requesters_disagree_about_is_told() {
+fn disagreements_of_tables_and_requesters_are_reported() {
     let mut moved = Tables::new();
     moved.map(virt(5), PhysAddr(BEHIND + 0x1234_5000));
     assert_eq!(
@@ -192,7 +192,7 @@ fn what_tables_and_requesters_disagree_about_is_told() {
     let mut giant = Tables::new();
     giant.map_giant(virt(0), phys(0));
     let giant = failure_of(giant, vec![load(0, 1, 5)]);
-    assert!(giant.contains("lies in a page larger than 2 MiB: the entry of level 2"), "{giant}");
+    assert!(giant.contains("is in a page larger than 2 MiB: the entry of level 2"), "{giant}");
 }
 
 #[test]

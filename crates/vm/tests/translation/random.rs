@@ -82,7 +82,7 @@ fn moved(frames: &[u64]) -> Tables {
 }
 
 #[test]
-fn whatever_comes_goes_on_once_and_in_order() {
+fn every_request_is_forwarded_once_and_in_order() {
     for seed in 0..30 {
         let (run, log) = run(seed);
         let mut ids: Vec<_> = log.iter().map(|(_, request)| request.id.0).collect();

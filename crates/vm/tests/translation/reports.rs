@@ -1,4 +1,4 @@
-//! Deadlocks through translation: the report shows the circle of waits.
+//! Deadlocks through translation: the report shows the cycle of waits.
 
 use crate::{
     tables::Tables,

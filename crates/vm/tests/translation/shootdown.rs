@@ -87,7 +87,7 @@ fn whole_address_spaces_are_forgotten_at_once() {
 }
 
 #[test]
-fn a_page_that_is_looked_up_meanwhile_is_waited_for_and_not_remembered() {
+fn a_page_that_is_looked_up_during_a_shootdown_is_waited_for_and_not_cached() {
     // The page moves at 60. Its entry is read after that, for a request that uses the old address.
     let (times, done, dropped) = shot(60, 0, PAGE, vec![load(50, 1, 5), load_at(200, 2, 5, 55)]);
     assert_eq!((times[0], done, dropped), ((1, 50 + MISS), 50 + MISS + 10, 0), "answered when the walk has ended");
@@ -95,7 +95,7 @@ fn a_page_that_is_looked_up_meanwhile_is_waited_for_and_not_remembered() {
 }
 
 #[test]
-fn a_page_that_is_taken_away_while_it_is_looked_up_is_not_missed() {
+fn a_page_that_is_removed_while_it_is_looked_up_is_detected() {
     let mut after = Tables::of([5]);
     after.unmap(virt(5));
     let (_, log) = finish(Tables::of([5]), move |world| {
@@ -107,7 +107,7 @@ fn a_page_that_is_taken_away_while_it_is_looked_up_is_not_missed() {
 }
 
 #[test]
-fn until_everybody_has_forgotten_requests_may_go_by_the_old_page_or_the_new_one() {
+fn until_all_elements_have_dropped_a_page_requests_may_use_the_old_page_or_the_new_one() {
     // Changed at 200, dropped at 210: in between, one request uses the new page and one the old page.
     let sends = vec![load(0, 1, 5), load_at(203, 2, 5, 55), load(204, 3, 5), load_at(400, 4, 5, 55)];
     let (times, done, _) = shot(200, 0, PAGE, sends);

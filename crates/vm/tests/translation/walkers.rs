@@ -62,5 +62,5 @@ fn a_flat_walk_takes_its_time_and_no_memory() {
     let Outcome::Failed { message, .. } = flat(vec![(0, Lane::Request, blank)]).0.outcome else {
         panic!("it can't know")
     };
-    assert!(message.starts_with("a walk of flat latency does not look at page tables"), "{message}");
+    assert!(message.starts_with("a walk of constant latency reads no page tables"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Back-propagation: the GPU processes the many weights of the first layer, the host the few units behind it.
+//! Back-propagation: the GPU processes the many weights of the first layer, the host the few units of the next.
 
 use crate::{
     check::{Checked, bit_equal},

@@ -1,5 +1,5 @@
-//! Sequence alignment by Needleman and Wunsch: a wavefront of dependences, and workgroups smaller than a wavefront of
-//! the GPU.
+//! Sequence alignment by Needleman and Wunsch: dependences along the diagonals of a matrix, and workgroups smaller than
+//! a wavefront.
 
 use crate::{
     check::{Checked, equal},

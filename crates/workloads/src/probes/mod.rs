@@ -1,7 +1,7 @@
 //! Microbenchmarks: the performance of a machine's parts, measured by kernels.
 //!
 //! Each probe runs a kernel of `probes.cl` with different counts, so that launch and start-up times cancel. The
-//! difference is set beside the figure that the machine file implies. It includes the probe's own overhead (the
+//! difference is compared with the figure that the machine file implies. It includes the probe's own overhead (the
 //! instructions of its loop).
 
 mod single;
@@ -21,7 +21,8 @@ pub struct Probe {
     pub measured: f64,
 }
 
-/// Measures a machine's GPUs, which share what is launched: latencies are those of the first, bandwidths those of all together. `single`: single instructions only, which takes seconds.
+/// Measures a machine's GPUs. Launches are distributed over all of them, so bandwidths are those of all GPUs together;
+/// latencies are those of the first GPU. With `single`, only single instructions are measured, which takes seconds.
 pub fn probe(machine: &Machine, single: bool) -> Result<Vec<Probe>, GpuError> {
     if single {
         return single::probe(machine);

@@ -28,7 +28,7 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
         one(machine, "scalar_load_hits")?,
     );
     let branch = decode + unit.branch.0 as f64;
-    // A line is on its way that was asked for before the branch, and then that of its target.
+    // First the line that was requested before the branch arrives, then the line of the branch's target.
     let again = 2.0 * (machine.l1i.latency.0 as f64 + 2.0);
     let branch = if unit.refetch { branch.max(again) } else { branch };
     add("one wavefront: branch", "cycles", branch, one(machine, "branches")?);
@@ -82,7 +82,7 @@ fn one(machine: &Machine, kernel: &str) -> Result<f64, GpuError> {
     Ok(difference(&mut gpu, machine, kernel, NdRange::line(64, 64), args)? / EACH / f64::from(ROUNDS))
 }
 
-/// Cycles from one access to local memory to the next, of a workgroup with this many wavefronts.
+/// Cycles between accesses to local memory of a workgroup with this number of wavefronts.
 fn locally(machine: &Machine, kernel: &str, stride: u32, waves: usize) -> Result<f64, GpuError> {
     let mut gpu = gpu(machine)?;
     let out = gpu.alloc(Bytes(4))?;
@@ -114,7 +114,7 @@ fn stores(machine: &Machine, to_one_line: bool) -> Result<f64, GpuError> {
     Ok(cycles / EACH / lines as f64 / f64::from(ROUNDS))
 }
 
-/// Requests a cycle of one bank of the L2 that all compute units ask.
+/// Requests per cycle that one bank of the L2 serves, with requests from all compute units.
 fn one_bank(machine: &Machine) -> Result<f64, GpuError> {
     let mut gpu = gpu(machine)?;
     let waves = 8 * machine.compute_units();

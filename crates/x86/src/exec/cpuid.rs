@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_sse2_is_announced_unless_more_is_asked_for() {
+    fn only_sse2_is_announced_unless_more_is_requested() {
         let [_, _, ecx, edx] = answer(Features::default(), 1, 0);
         assert_eq!((ecx & (1 | 1 << 9 | 1 << 19 | 1 << 20 | 1 << 28), edx >> 26 & 1), (0, 1));
         let [_, _, ecx, edx] = answer(Features { sse4: true }, 1, 0);

@@ -1,8 +1,8 @@
 //! The handlers of instructions.
 //!
 //! A handler is a function for one instruction in one form and size, instantiated from generic code: a
-//! [`Word`](word::Word) is the width, a [`Place`](operand::Place) the location of an operand, and an operation is what
-//! is computed. The head of each file describes what its instructions have in common; [`decode`](crate::decode) selects
+//! [`Word`](word::Word) is the width, a [`Place`](operand::Place) the location of an operand, and an operation is the
+//! computation. The head of each file describes what its instructions have in common; [`decode`](crate::decode) selects
 //! handlers.
 //!
 //! **Invariant:** when a handler returns [`Halted`](crate::insn::Halted), nothing has changed. So it loads and computes

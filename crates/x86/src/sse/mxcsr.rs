@@ -25,7 +25,7 @@ impl Mxcsr {
     /// Set by a function that met an unmasked exception; cleared before the guest can see it.
     const FAULT: u32 = 1 << 31;
 
-    /// Returns and clears whether the last function met an unmasked exception. The sticky flags can't tell: the
+    /// Returns and clears whether the last function met an unmasked exception. The sticky flags do not show this: the
     /// exception may have occurred earlier, while it was masked.
     #[inline(always)]
     pub fn take_fault(&mut self) -> bool {

@@ -1,4 +1,4 @@
-//! What is known of an instruction before execution.
+//! The properties of an instruction that are known before its execution.
 
 use super::{Class, RegisterSet};
 

@@ -69,7 +69,7 @@ fn address(memory: &UsedMemory) -> RegisterSet {
     RegisterSet::of(memory.base()) | RegisterSet::of(memory.index())
 }
 
-/// What an instruction uses.
+/// The registers and memory operands that an instruction uses.
 #[derive(Default)]
 struct Used {
     reads: RegisterSet,

@@ -6,21 +6,21 @@ use iced_x86::Code;
 fn stack(x87: &mut X87, code: Code, i: u8) {
     match operation(code) {
         Some((Operation::Stack(run), _)) => run(x87, i),
-        _ => panic!("{code:?} is no instruction on the stack"),
+        _ => panic!("{code:?} is not an instruction on the stack"),
     }
 }
 
 fn load(x87: &mut X87, code: Code, bytes: u128) {
     match operation(code) {
         Some((Operation::Load(run), _)) => run(x87, bytes),
-        _ => panic!("{code:?} is no load"),
+        _ => panic!("{code:?} is not a load"),
     }
 }
 
 fn store(x87: &mut X87, code: Code) -> Option<u128> {
     match operation(code) {
         Some((Operation::Store(run), _)) => run(x87),
-        _ => panic!("{code:?} is no store"),
+        _ => panic!("{code:?} is not a store"),
     }
 }
 

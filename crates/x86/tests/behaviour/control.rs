@@ -37,7 +37,7 @@ fn a_budget_is_kept_to_the_instruction_wherever_it_ends() {
 }
 
 #[test]
-fn a_call_comes_back() {
+fn a_call_returns() {
     let mut m = machine(&[
         0xe8, 0x01, 0x00, 0x00, 0x00, // call 1f
         0xf4, // hlt

@@ -40,7 +40,7 @@ fn an_access_that_ends_beyond_memory_names_the_first_missing_byte() {
 }
 
 #[test]
-fn unaligned_vectors_fault_where_alignment_is_asked_for() {
+fn unaligned_vectors_fault_where_alignment_is_required() {
     let mut m = machine(&[0x0f, 0x28, 0x07]); // movaps xmm0, [rdi]
     m.cpu.gpr[Reg::Rdi] = DATA + 8;
     assert_eq!(fault_of(&mut m), Fault::GeneralProtection);
@@ -65,7 +65,7 @@ fn instructions_that_are_not_known_are_named_by_their_bytes() {
 }
 
 #[test]
-fn a_fault_in_the_middle_of_a_block_leaves_what_came_before() {
+fn a_fault_in_the_middle_of_a_block_keeps_the_results_before_it() {
     let mut m = machine(&[
         0xb8, 0x05, 0x00, 0x00, 0x00, // mov eax, 5
         0x48, 0xff, 0x07, // inc qword ptr [rdi]

@@ -28,7 +28,7 @@ fn a_copy_can_go_down() {
 }
 
 #[test]
-fn a_fault_leaves_a_copy_where_it_can_go_on() {
+fn a_fault_leaves_a_copy_where_it_can_continue() {
     let mut m = machine(&MOVSB);
     (m.cpu.gpr[Reg::Rsi], m.cpu.gpr[Reg::Rdi], m.cpu.gpr[Reg::Rcx]) = (DATA, END - 20, 30);
     let fault = Fault::Page { address: END, access: Access::Write, present: false };

@@ -74,7 +74,7 @@ fn a_cpu_can_be_stopped_before_the_mark_of_a_begin() {
 }
 
 #[test]
-fn more_than_sse2_is_announced_only_if_asked_for() {
+fn more_than_sse2_is_announced_only_on_request() {
     for sse4 in [false, true] {
         let mut m = machine(&[0xb8, 0x01, 0x00, 0x00, 0x00, 0x0f, 0xa2]); // mov eax, 1; cpuid
         m.cpu.features.sse4 = sse4;

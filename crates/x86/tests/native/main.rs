@@ -75,7 +75,7 @@ fn instructions_of_all_kinds_together_do_what_the_host_does() {
 /// select what to run.
 #[test]
 #[ignore = "as long as wanted: cargo xtask diff-x86"]
-fn as_many_sequences_as_asked_for() {
+fn the_requested_number_of_sequences_runs() {
     let number = |name: &str, default: u64| match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is '{text}', not a number")),
         Err(_) => default,

@@ -34,7 +34,7 @@ pub struct State {
 /// How a sequence ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It ran to its end.
+    /// The sequence ran to its end.
     Finished,
     /// An exception: its vector, its error code and address for a page fault, and its location.
     Fault { vector: u8, code: u64, address: u64, rip: u64 },

@@ -233,7 +233,7 @@ impl Accelerator for OpenCl {
             return Ok(());
         }
         let buffer = from.handle as Handle;
-        // SAFETY: the caller guarantees the target; 1 waits.
+        // SAFETY: the caller guarantees the target; the 1 makes the call wait for the data.
         let code = unsafe {
             (self.api.read)(self.download, buffer, 1, offset, len, to.cast(), 0, ptr::null(), ptr::null_mut())
         };

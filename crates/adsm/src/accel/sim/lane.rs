@@ -1,4 +1,4 @@
-//! A thread of the simulated device that executes commands in order. The device has one lane for uploads and kernels,
+//! A thread of the simulated device, which executes commands in order. The device has one lane for uploads and kernels,
 //! and one for downloads.
 
 use super::{NAME, Operation, State, lock};

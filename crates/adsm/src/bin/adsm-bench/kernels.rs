@@ -1,6 +1,6 @@
 //! The programs' kernels: PTX and OpenCL C as committed, and equivalent plain Rust.
 //!
-//! The Rust versions run on the simulated device; the results of the others are compared with theirs.
+//! The Rust versions run on the simulated device, and are the reference for the results of the other two.
 
 use adsm::{KernelSource, accel::Native};
 
@@ -14,7 +14,7 @@ pub fn source(name: &'static str, native: fn(&mut Native<'_>)) -> KernelSource {
 
 /// Device bytes as a slice of the kernel's type.
 fn of<T: adsm::Pod>(bytes: &mut [u8]) -> &mut [T] {
-    // SAFETY: any bytes are such values; device memory begins at a page.
+    // SAFETY: any bytes are valid values of this type; device memory begins at a page.
     unsafe { bytes.align_to_mut().1 }
 }
 

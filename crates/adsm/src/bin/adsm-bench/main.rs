@@ -1,4 +1,4 @@
-//! `adsm-bench`: the paper's measurements, on whatever device there is.
+//! `adsm-bench`: the paper's measurements, on any device that the library supports.
 //!
 //! Each program runs with explicit copies from pinned and from pageable memory, with managed memory with and without
 //! prefetch (CUDA), and with the protocols of this library. The ways take turns, so that a slow moment of the machine

@@ -266,7 +266,7 @@ impl Adsm {
         Self::on(&[Arc::clone(accel)], config, sizes)
     }
 
-    /// With several devices, among which the setting chooses.
+    /// A store on several devices; the configuration selects the device of each object.
     pub fn on(accels: &[Arc<dyn Accelerator>], config: Config, sizes: &[usize]) -> Outcome<Self> {
         let runtime = Runtime::with(accels.to_vec(), config)?;
         let host = Arc::clone(runtime.host());

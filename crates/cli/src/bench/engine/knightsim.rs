@@ -1,7 +1,7 @@
 //! `cohesim repro knightsim-engine` and `knightsim-parallel`: the measurements of [`bench engine`](super) beside what
 //! the paper reports of its engine (`[giles 2.6.3]`, `[giles 2.6.4]`).
 //!
-//! These are figures of the computer at hand, so nothing of them is kept.
+//! The figures depend on the computer on which the command runs, so they are not stored.
 
 use super::{EngineBench, Figure, Single};
 use crate::ui::Ui;
@@ -49,7 +49,7 @@ impl EngineExperiment {
         let notes = vec![
             format!("of this computer, which has {cores} processors: other work on it makes parallel figures worse"),
             "rivals are built here: `binned` in the manner of gem5's queue, `heap` of Multi2Sim's Esim, `stackful` of the \
-             Threads Package and of KnightSim itself; the paper measured the programs that they stand for"
+             Threads Package and of KnightSim itself; the paper measured the original programs"
                 .to_owned(),
         ];
         let Self { name, about, source, .. } = *self;

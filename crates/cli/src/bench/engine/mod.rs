@@ -1,4 +1,4 @@
-//! `cohesim bench engine`: the event engine beside three rivals, and in parallel.
+//! `cohesim bench engine`: measures the event engine, three rivals, and the engine on several threads.
 //!
 //! The experiments are those of `[giles 2.6]`: contexts that do next to nothing and run again one cycle later (the cost
 //! of the engine alone), contexts that wake each other, and contexts with work in parallel. All engines run in one
@@ -37,7 +37,7 @@ pub struct EngineBench {
     /// Print one figure of the KnightSim thesis instead of all tables
     #[arg(long, value_name = "FIGURE")]
     figure: Option<Figure>,
-    /// How many rounds the medians are taken over
+    /// Number of rounds; medians are printed
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(5..))]
     rounds: u32,
     /// Maximum number of threads to measure [default: the number of cores]

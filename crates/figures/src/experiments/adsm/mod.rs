@@ -82,7 +82,7 @@ fn milliseconds(run: &Measured) -> f64 {
     run.end_fs as f64 / 1e12
 }
 
-/// The text of `[gmac]` states few values of its figures; beside them stand those that the native runtime measures
-/// (crates/adsm/README.md).
-const HARDWARE: &str = "'hardware' is no result of this run: it is what the native runtime in crates/adsm took on an NVIDIA H200 at the \
+/// The text of `[gmac]` states few values of its figures; the rows also have the values that the native runtime
+/// measured (crates/adsm/README.md).
+const HARDWARE: &str = "'hardware' is not a result of this run: it is what the native runtime in crates/adsm took on an NVIDIA H200 at the \
                         paper's sizes (constants from its README.md)";

@@ -3,12 +3,13 @@
 //!
 //! Sizes: the paper gives footprints (Table 3). Scaled inputs have a 64th of them or less, and run on an eighth of each
 //! GPU: compute units, L2 banks, memory channels, entries of the second-level TLB, walkers of the IOMMU, and the
-//! bandwidth of every wire between chips. So compute units, banks and wires have the paper's proportions to each other,
-//! each compute unit runs several times as many workgroups as it holds, and what is short in the paper's systems is
-//! short here. A kernel takes as much less time as its input is smaller, times eight; launches and calls are made
-//! cheaper by the same factor. The L2s, and the TSU, which has entries for their lines, are a 32nd of the paper's:
-//! smaller ones would hold less than the L1s above them. L1s and first-level TLBs belong to a compute unit and are as
-//! they are: they hold the working set of resident workgroups, which does not grow with the input.
+//! bandwidth of every wire between chips. So compute units, banks and wires keep the paper's proportions, each compute
+//! unit runs several times as many workgroups as it can hold at once, and a resource that is scarce in the paper's
+//! systems is scarce here. The input shrinks 64-fold or more and the GPU 8-fold, so a kernel's time shrinks by the
+//! input's factor divided by eight; launches and calls are made cheaper by that factor. The L2s, and the TSU, which has
+//! entries for their lines, have a 32nd of the paper's size: smaller L2s would hold less than the L1s above them. L1s
+//! and first-level TLBs belong to a compute unit and keep their sizes: they hold the working set of resident
+//! workgroups, which does not grow with the input.
 //!
 //! Xtreme's vectors are an eighth of the paper's, on an eighth of each GPU, with an eighth of the L2s: every compute
 //! unit has exactly the paper's work.

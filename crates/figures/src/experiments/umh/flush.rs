@@ -5,7 +5,7 @@ use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, Size};
 
 pub const FLUSHED: Experiment = Experiment {
     name: "umh-fig14",
-    about: "bytes that come to the host before it can use results: copies, unified memory by software, one block of a hierarchy; 4 GPUs",
+    about: "bytes that must reach the host before it can use results: copies, unified memory by software, one block of a hierarchy; 4 GPUs",
     source: "UMH, 6.2 and Fig. 14",
     plan: |options| plan(options, bytes),
 };

@@ -1,5 +1,5 @@
-//! Fig. 3: software-managed unified memory copies data that is not needed (`[umh 3]`): bytes that it moves, beside
-//! explicit copies and hardware.
+//! Fig. 3: software-managed unified memory copies data that is not needed (`[umh 3]`): the bytes that it moves,
+//! compared with explicit copies and with UMH's hardware.
 
 use super::{PROGRAMS, System, job, mean, notes};
 use crate::{Experiment, Options, Plan, Results, Row, Size};

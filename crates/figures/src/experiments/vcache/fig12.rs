@@ -45,7 +45,7 @@ fn run(size: Size) -> Job {
 fn plan(options: Options) -> Plan {
     let size = options.size;
     let mut notes = notes(size);
-    notes.push("the text's 5 us are 3500 cycles; lifetimes are told apart at 4096 cycles, 5.85 us".to_owned());
+    notes.push("the text's 5 us are 3500 cycles; lifetimes are counted above 4096 cycles, 5.85 us".to_owned());
     Plan {
         jobs: vec![run(size)],
         native: Vec::new(),

@@ -9,7 +9,7 @@
 //! the number of pages that resident wavefronts use does not grow with the input.
 //!
 //! Graphs are uniform: in R-MAT graphs the nodes with many edges have low numbers, so one compute unit would get most
-//! of the work. Of matrix programs the first steps are measured; the sides of matrices are not powers of two, so that
+//! of the work. Of matrix programs only the first steps are run; the sides of matrices are not powers of two, so that
 //! rows do not all begin in the same bank of the L2.
 
 pub(super) mod area;

@@ -1,5 +1,5 @@
-//! Figs. 9, 10 and 11: virtual caches compared with the ideal MMU, with larger TLBs, and with first-level caches alone
-//! that are virtual (`[vcache 5.2, 5.4]`).
+//! Figs. 9, 10 and 11: virtual caches compared with the ideal MMU, with larger TLBs, and with a design in which only
+//! the first-level caches are virtual (`[vcache 5.2, 5.4]`).
 
 use super::{
     BIG_TLB, Group, IDEAL, LARGE, NO_OPT, OPT, SECOND_HITS, SECOND_MISSES, SMALL, WORKLOADS, Workload, count, job,
@@ -30,9 +30,8 @@ pub const FIG11: Experiment = Experiment {
             L1_ONLY.iter().map(|(machine, _)| *machine).partition(|name| is_there(name));
         let machines: Vec<_> = [LARGE, OPT].into_iter().chain(there).collect();
         let mut plan = plan(options, &machines, beside_l1_only);
-        plan.notes.extend(
-            missing.iter().map(|name| format!("no machine '{name}' comes with cohesim yet; its rows are left out")),
-        );
+        plan.notes
+            .extend(missing.iter().map(|name| format!("there is no shipped machine '{name}'; its rows are left out")));
         plan
     },
 };

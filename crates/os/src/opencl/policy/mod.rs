@@ -1,10 +1,10 @@
 //! Memory policies: where buffers are placed, and what map, unmap, read, write and launch do to their bytes.
 //!
 //! A policy is the driver's choice: programs run unchanged under each of them. `memcpy` keeps buffers in device memory;
-//! the host gets copies, as with a discrete GPU. `shared` gives host and device the same bytes; `zero-copy` does so
-//! too, on machines whose devices have their own memory and can access the host's. Under the others host and devices
-//! use one address, and pages or blocks are moved on demand ([`Paging`]): `managed-eager`, `managed-fault`, and the
-//! three protocols of asymmetric distributed shared memory.
+//! the host gets copies, as with a discrete GPU. Under `shared`, host and device use one memory; under `zero-copy`,
+//! devices that have their own memory access the host's. Under the others host and devices use one address, and pages
+//! or blocks are moved on demand ([`Paging`]): `managed-eager`, `managed-fault`, and the three protocols of asymmetric
+//! distributed shared memory.
 
 mod adsm;
 mod copying;
@@ -41,9 +41,9 @@ use crate::guest::GuestMemory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brought {
     Nothing,
-    /// Its bytes are copied (`CL_MEM_COPY_HOST_PTR`).
+    /// The bytes at this address are copied to the buffer (`CL_MEM_COPY_HOST_PTR`).
     Copied(VirtAddr),
-    /// It serves as the buffer's memory on the host side (`CL_MEM_USE_HOST_PTR`).
+    /// The memory at this address is the buffer's memory on the host side (`CL_MEM_USE_HOST_PTR`).
     Used(VirtAddr),
 }
 
@@ -150,9 +150,9 @@ pub struct Layout {
 pub struct Part {
     /// Bytes per row, rows per slice, slices.
     pub size: [u64; 3],
-    /// In the memory that kernels access.
+    /// The layout in the memory that kernels access.
     pub device: Layout,
-    /// In the program's memory for the object, if there is any.
+    /// The layout in the program's memory for the object, if there is any.
     pub host: Layout,
 }
 
@@ -294,7 +294,7 @@ impl PolicyKind {
                 Err("first-touch needs GPUs whose accesses can wait for a page: choose ranges or pages".into())
             }
             Some(Spread::FirstTouch) if !matches!(self, Self::Memcpy | Self::ManagedFault) => {
-                Err(format!("first-touch goes with memcpy and managed-fault; for {name} choose ranges or pages"))
+                Err(format!("first-touch is possible with memcpy and managed-fault; for {name} choose ranges or pages"))
             }
             Some(Spread::Shared) if apart => {
                 Err("spread shared needs memory that all GPUs have in common: choose ranges, pages or device N".into())
@@ -319,7 +319,7 @@ impl FromStr for PolicyKind {
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
-            format!("'{text}' is no memory policy: {}", names.join(", "))
+            format!("'{text}' is not a memory policy: use one of {}", names.join(", "))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The common interface of policies under which host and devices use one address and pages move on demand.
 //!
-//! A policy decides what to do; the driver's [pager](super::super::pager) does it, one job after another. So a policy
-//! sees no page in flight when it is asked, and records where pages will be after its decision has been carried out.
+//! A policy decides what to do; the driver's [pager](super::super::pager) does it, one job after another. So no page is
+//! in flight when a policy decides, and the policy records where pages will be after its decision has been carried out.
 
 use super::super::{
     Paged,
@@ -66,7 +66,7 @@ pub enum ForHost {
     Do(Vec<Act>),
 }
 
-/// What a policy can access.
+/// The state that a policy can access.
 pub struct World<'a> {
     pub tables: &'a mut DeviceTables,
     /// Kernels in flight.
@@ -105,7 +105,7 @@ pub trait Paging {
         let _ = bound;
     }
 
-    /// The actions before the program is told that the kernel has ended.
+    /// The actions before the end of the kernel is reported to the program.
     fn give_back(&mut self, bound: &[Region]) -> Vec<Act> {
         let _ = bound;
         Vec::new()

@@ -92,7 +92,7 @@ fn memory_of_the_program_is_what_it_maps() {
 }
 
 #[test]
-fn commands_wait_for_user_events_and_callbacks_hear_of_it() {
+fn commands_wait_for_user_events_and_callbacks_are_called() {
     let mut program = Program::new();
     let setup = program.set_up(cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::QUEUE_PROFILING_ENABLE);
     let gate = program.make(CreateUserEvent, &[setup.context]).unwrap();
@@ -336,7 +336,7 @@ fn describe(program: &mut Program, kind: u64, sizes: [u64; 4], pitches: [u64; 2]
 }
 
 #[test]
-fn images_of_every_kind_are_made_and_told_of() {
+fn images_of_every_kind_can_be_created_and_queried() {
     let mut program = Program::new();
     let setup = program.set_up(0);
     let format = program.put_ints(&[cl::RGBA as i32, cl::UNORM_INT8 as i32]);

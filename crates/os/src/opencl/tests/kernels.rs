@@ -145,7 +145,7 @@ fn offsets_move_global_ids() {
 }
 
 #[test]
-fn a_kernel_that_goes_astray_fails_its_event_and_says_why() {
+fn a_kernel_with_an_error_fails_its_event_and_says_why() {
     for name in ["lost", "forever"] {
         let mut program = Program::with(Settings { kernel_limit: Some(100_000), ..Settings::default() });
         let setup = program.set_up(0);
@@ -165,7 +165,7 @@ fn a_kernel_that_goes_astray_fails_its_event_and_says_why() {
 }
 
 #[test]
-fn what_a_kernel_prints_comes_out() {
+fn the_output_of_a_kernel_is_printed() {
     let mut program = Program::new();
     let setup = program.set_up(0);
     let source = r#"__kernel void talk(__global int *p) {

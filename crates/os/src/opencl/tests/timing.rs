@@ -101,7 +101,7 @@ fn kernels_of_a_queue_follow_each_other_and_the_host_waits_for_their_ends() {
 }
 
 #[test]
-fn what_the_host_touched_since_the_last_kernel_is_told_with_the_next() {
+fn pages_that_the_host_touched_since_the_last_kernel_are_passed_with_the_next() {
     let clockwork = Clockwork::default();
     let touched = Rc::clone(&clockwork.touched);
     let (mut program, setup, kernel) = program(Costs::default(), clockwork);
@@ -204,7 +204,7 @@ fn fine_grained_memory_is_refused_where_it_can_t_work() {
 }
 
 #[test]
-fn gpus_that_can_t_go_on_end_everything() {
+fn gpus_that_can_t_continue_end_the_run() {
     let (mut program, setup, kernel) = program(Costs::default(), Clockwork { broken: true, ..Clockwork::default() });
     enqueue(&mut program, &setup, kernel);
     assert_eq!(program.driver.broken().as_deref(), Some("the clockwork has stopped"));

@@ -20,7 +20,7 @@ use x86::{Exception, Reg};
 pub struct SystemSpec {
     /// Entry and exit: each system call, fault, signal and interrupt.
     pub trap: u64,
-    /// A page that is brought in or copied, in addition to the trap.
+    /// Cycles for mapping or copying a page, in addition to the trap.
     pub soft_fault: u64,
     /// A page that is read from a file, in addition to the trap.
     pub hard_fault: u64,
@@ -147,8 +147,8 @@ impl TimedProcess {
             return None;
         }
         thread.state = State::Retrying;
-        // Stores of the call (pages that it brought in) are performed first; the repeated call then finds the line
-        // missing again.
+        // Stores of the call (pages that it mapped) are performed first; the repeated call then finds the line missing
+        // again.
         (!stored).then_some(missing)
     }
 

@@ -238,14 +238,15 @@ impl TimedProcess {
     fn note(&mut self, agent: usize, advanced: &Advanced) {
         let place = self.wanting.iter().position(|other| *other == agent);
         if matches!(advanced, Advanced::Drain) {
-            // It will be back as soon as it is quiet, and keeps its place.
+            // The agent retries as soon as it is quiet, and keeps its place in the queue.
             return;
         }
         match (matches!(advanced, Advanced::Busy), place) {
             (true, None) => self.wanting.push_back(agent),
             (false, Some(place)) => {
                 self.wanting.remove(place);
-                // Wake the agent that is first now, unless the kernel is occupied: then leaving it does so.
+                // Wakes the agent that is first now, unless another one is in the kernel: that one wakes it when it
+                // leaves.
                 if place == 0 && self.holder.is_none() && !self.wanting.is_empty() {
                     self.turn += 1;
                 }

@@ -179,7 +179,7 @@ impl Check {
             world.restart_versions();
             world.times.fill(FIRST);
         }
-        // A home knows the latest time of every line that it has given out.
+        // A home knows the latest time that it has granted to each line.
         if let Some((_, orders)) = &self.system.members[member].orders
             && orders.table.name == orders::orders_home::TABLE.name
         {
@@ -382,7 +382,7 @@ impl Check {
                     let told = std::mem::replace(&mut world.told[place], Told::Busy);
                     self.take(world, &reset);
                     if world.told[place] == Told::Busy && world.trouble.is_none() {
-                        let what = format!("{} does not start anew", self.system.members[member].name);
+                        let what = format!("{} does not restart", self.system.members[member].name);
                         world.trouble = Some(Trouble::Impossible(what));
                     }
                     world.told[place] = told;
@@ -392,7 +392,7 @@ impl Check {
         // Orders in progress drop their times too, and a home's record of the latest time is reset.
         world.whole.iter_mut().for_each(|whole| whole.stamps = Stamps::ZERO);
         if world.latest() > FIRST && world.trouble.is_none() {
-            world.trouble = Some(Trouble::Impossible("logical time did not start anew everywhere".to_owned()));
+            world.trouble = Some(Trouble::Impossible("logical time did not restart everywhere".to_owned()));
         }
     }
 }

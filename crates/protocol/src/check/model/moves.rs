@@ -254,7 +254,7 @@ impl Check {
         msg
     }
 
-    /// Whether an acquire brings caches the latest time.
+    /// Whether an acquire passes the latest time to caches.
     fn tells_time(&self) -> bool {
         self.system.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Caches && horizon.told)
     }

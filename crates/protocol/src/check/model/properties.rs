@@ -69,7 +69,7 @@ pub(super) static ALL: &[Invariant<Check>] = &[
         },
     },
     Invariant {
-        name: "what is told without waiting for an answer is taken at once",
+        name: "notices that need no answer are accepted at once",
         holds: |check: &Check, world: &World| {
             let told = |msg: &&Msg<BYTES>| {
                 msg.lane() == Lane::Coherence

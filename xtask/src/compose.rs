@@ -41,7 +41,7 @@ const SETS: [Dimensions; 2] = [
     &[
         ("host", &["outside", "l3", "memory"]),
         ("gpus", &["1", "3"]),
-        ("memory", &["local-l1", "local-l2", "common", "stacks", "host", "levels"]),
+        ("memory", &["local-l1", "local-l2", "common", "stacks", "host"]),
         ("fabric", &["none", "pcie3", "pcie4", "nvlink", "switch-complex", "bounded-switch"]),
         ("protocol", PROTOCOLS),
     ],
@@ -159,11 +159,11 @@ part = "umh-level"
 size = "64 KiB"
 ways = 4
 block = "256 B"
+
+[wires.gpu_host]
+latency = "100 ns"
+capacity = 16
 "#;
-        text += match of("fabric") {
-            "none" => "\n[wires.gpu_host]\nlatency = \"100 ns\"\ncapacity = 16\n",
-            _ => "synchronise = \"dynamic\"\n",
-        };
     }
     text += match (of("translation"), outside) {
         ("none", true) => "",
@@ -181,7 +181,6 @@ block = "256 B"
     if !outside {
         let join = of("host");
         let copies = if ["local-l1", "local-l2", "common"].contains(&of("memory")) { "dma" } else { "core" };
-        let interleave = if levels { "4 KiB" } else { "64 B" };
         text += &format!(
             r#"
 [cpu]
@@ -192,7 +191,6 @@ cores = 2
 part = "m2s-ring"
 slices = 2
 channels = 2
-interleave = "{interleave}"
 join = "{join}"
 memory = "shared"
 copies = "{copies}"

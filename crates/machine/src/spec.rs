@@ -200,12 +200,15 @@ impl Machine {
     }
 
     /// The machine, cut finely enough for this number of threads to have equal work: GPUs without a fabric get up to two
-    /// partitions of arrays, and two of banks, for each thread. Results do not depend on the cut.
+    /// partitions of arrays, and two of banks, for each thread. For one thread, they are not cut at all, since windows of
+    /// several partitions take time. Results do not depend on the cut.
     pub(crate) fn cut_for(&self, threads: usize) -> Self {
         let mut machine = self.clone();
         let Partitions { arrays, l2 } = &mut machine.partitions;
         // Beside a CPU, whose complex is one partition, finer cuts of GPUs gain little.
-        if threads > 1 && self.fabric.is_none() && self.cpu.is_none() && *arrays > 0 && *l2 > 0 {
+        if threads == 1 && self.fabric.is_none() {
+            (*arrays, *l2) = (0, 0);
+        } else if self.fabric.is_none() && self.cpu.is_none() && *arrays > 0 && *l2 > 0 {
             *arrays = (2 * threads).min(self.gpus * self.arrays).max(*arrays);
             *l2 = (2 * threads).min(self.gpus * self.banks.count).max(*l2);
         }
@@ -477,7 +480,7 @@ mod tests {
 
     #[test]
     fn gpus_are_cut_as_finely_as_their_threads_need() {
-        assert_eq!([1, 2, 4, 64].map(|threads| cut("r9nano", threads)), [(2, 2), (4, 4), (8, 8), (16, 16)]);
+        assert_eq!([1, 2, 4, 64].map(|threads| cut("r9nano", threads)), [(0, 0), (4, 4), (8, 8), (16, 16)]);
         // With one partition for arrays there is still one, and the cuts of machines with a CPU or a fabric do not
         // change.
         assert_eq!(["skeleton", "apu-c-l3", "multi-pcie"].map(|name| cut(name, 8)), [(0, 1), (1, 1), (2, 2)]);

@@ -266,7 +266,7 @@ pub fn complex(
     let mut l3 = cache(file, "cpu.l3")?;
     l3.shape = l3.shape.of_share(slices.share(0));
     let dma = dma(file, system.copies.0)?;
-    let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file, virtual_caches)?);
+    let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file, virtual_caches, true)?);
     let fbt = translation::fbt(file, virtual_caches, gpu_clock, true)?;
     let hub = match block {
         None => Some(wire(file, "system.hub")?),

@@ -463,7 +463,7 @@ impl<'a> Builder<'a> {
                 processor
             })
             .collect();
-        let front_end = FrontEnd::build(front_end, processors, Rc::new(Coherent), None, scope);
+        let front_end = FrontEnd::build(front_end, processors, Rc::new(Coherent), None, None, scope);
         if forgets == Some(Forgotten::Shootdown)
             && let Some((shootdowns, kernel)) = &mut self.translators.shootdowns
         {

@@ -116,7 +116,7 @@ impl Builder<'_> {
         };
         let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
         let gpus = self.command_processors(id, scope);
-        let front_end = FrontEnd::build(plan.spec, gpus, caches, observer, scope);
+        let front_end = FrontEnd::build(plan.spec, gpus, caches, observer, self.page_tables(), scope);
         match &self.running {
             Some(Running { inside, .. }) => {
                 self.take_pages_away(inside, &front_end, scope);

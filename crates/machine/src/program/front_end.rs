@@ -24,6 +24,7 @@ use std::{
     rc::Rc,
     sync::Arc,
 };
+use vm::PageTables;
 
 /// The actions around kernels.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +153,8 @@ struct Inner {
     gpus: Vec<CommandProcessor>,
     caches: Rc<dyn Caches>,
     observer: Option<Reporter>,
+    /// The tables in which the pages of kernels are entered, if walkers read those of a host outside.
+    tables: Option<PageTables>,
     work: EventCount,
     kernels: Scope,
     /// Cycles taken by flushes of all GPUs after a kernel, if there are such flushes.
@@ -167,6 +170,7 @@ impl FrontEnd {
         gpus: Vec<CommandProcessor>,
         caches: Rc<dyn Caches>,
         observer: Option<Reporter>,
+        tables: Option<PageTables>,
         scope: &Scope,
     ) -> Self {
         let busy: Vec<Vec<bool>> = gpus.iter().map(|gpu| vec![false; gpu.slots()]).collect();
@@ -179,7 +183,7 @@ impl FrontEnd {
             let time = Rc::clone(&time);
             gpu.listen(move || time.share_over(number));
         }
-        let own = Self(Rc::new(Inner { flush, spec, gpus, caches, observer, work, kernels, books, time }));
+        let own = Self(Rc::new(Inner { flush, spec, gpus, caches, observer, tables, work, kernels, books, time }));
         for worker in 0..workers {
             let own = own.clone();
             let run = |cx| async move { own.0.run(cx).await };
@@ -219,6 +223,9 @@ impl FrontEnd {
 
     /// Queues a kernel to run as soon as its GPU is free.
     pub fn submit(&self, job: Job) {
+        for (map, tables) in job.maps.iter().flat_map(|map| self.0.tables.iter().map(move |tables| (map, tables))) {
+            map.pages().for_each(|(page, frame, writable)| tables.enter(map.space(), page, frame, writable));
+        }
         let mut books = self.0.books.borrow_mut();
         books.behind.iter_mut().for_each(|behind| *behind |= job.others_wrote);
         books.waiting.push_back(job);

@@ -121,6 +121,7 @@ impl Builder {
             equals,
             coherent,
             modifies: false,
+            recalls_behind_answers: false,
             horizon: None,
         }
     }

@@ -476,8 +476,10 @@ impl Bank {
         {
             lines.into_iter().for_each(|slot| self.waiting.wake_once_more(slot));
         }
-        if !self.waiting.is_empty() {
-            slots(tag).into_iter().for_each(|slot| self.waiting.changed(slot));
+        match self.apart {
+            _ if self.waiting.is_empty() => {}
+            true => slots(tag).into_iter().for_each(|slot| self.waiting.changed(slot)),
+            false => self.waiting.changed(tag),
         }
     }
 }

@@ -291,9 +291,8 @@ impl Cache {
 
     /// Whether there is certainly nothing to do: the quick answer for most cycles after the last message of a burst.
     fn is_idle(&self) -> bool {
-        let nothing = |ready: &Ready| Lane::ALL.iter().all(|lane| !ready.has(*lane));
-        nothing(&self.ready)
-            && self.top.as_ref().is_none_or(|top| nothing(&top.ready))
+        self.ready.is_empty()
+            && self.top.as_ref().is_none_or(|top| top.ready.is_empty())
             && self.bank.is_idle()
             && self.orders.is_idle()
             && [&self.atomics, &self.away, &self.returning].iter().all(|queue| queue.is_empty())

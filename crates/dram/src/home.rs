@@ -11,7 +11,7 @@ use crate::{
 };
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Share, WaitingRoom};
 use protocol::{
-    Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Roster, Stamp, Stamps, Step, Table, roles::Seat, step,
+    Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Roster, Stamp, Stamps, Table, look, perform, roles::Seat,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -65,6 +65,8 @@ pub struct Home {
     is_over: bool,
     waiting: WaitingRoom<Msg<LINE>>,
     log: Log,
+    /// An empty list of messages, for reuse.
+    spare: Vec<Msg<LINE>>,
 }
 
 impl Home {
@@ -93,7 +95,14 @@ impl Home {
             is_over: false,
             waiting: WaitingRoom::default(),
             log: Log::new(table, history),
+            spare: Vec::new(),
         }
+    }
+
+    /// Takes a list of messages back that have been sent.
+    pub fn recycle(&mut self, mut sends: Vec<Msg<LINE>>) {
+        sends.clear();
+        self.spare = sends;
     }
 
     /// Limits the number of records. The protocol must be able to drop the record of a line at rest.
@@ -202,11 +211,14 @@ impl Home {
         let mut line = self.line(msg.line);
         let before = line;
         let place = Place { me: self.me, below: self.me, above: &self.above };
-        let Step::Sends(sends) = step(&*self.controller, self.table, place, &mut line, msg, &mut self.log)? else {
+        let mut sends = std::mem::take(&mut self.spare);
+        let met = look(&*self.controller, self.table, place, &line, msg);
+        if !perform(&*self.controller, self.table, place, &mut line, msg, met, &mut self.log, &mut sends)? {
             // A home with restarts stalls messages only because timestamps have overflowed.
             self.is_over |= self.table.capabilities().restarts;
+            self.spare = sends;
             return Ok(None);
-        };
+        }
         let touched = match () {
             () if !msg.data.mask().is_empty() => Touched::Written,
             () if sends.iter().any(|send| !send.data.mask().is_empty()) => Touched::Read,

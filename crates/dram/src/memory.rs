@@ -12,7 +12,7 @@ use crate::{
     store::Backing,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
-use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, is_order, lane, name_of};
+use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, is_order, name_of};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, Share, stamp_of};
 use protocol::{
     Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Stamps, Step, flush_of, flushed_line,
@@ -457,10 +457,12 @@ impl Memory {
 
     /// Sends the messages that a step has produced, or schedules them behind their memory access.
     async fn respond(&mut self, served: Served, atomic: Option<Atomic>, now: u64) {
-        let sends = served.sends.into_iter().map(|msg| Packet { atomic, ..msg.into() });
-        let (mut answers, probes): (Vec<_>, Vec<_>) = sends.partition(|packet| lane(&packet.msg) == Lane::Reply);
-        probes.into_iter().for_each(|probe| self.ways.send(probe));
-        match served.touched {
+        let Served { line, touched, mut sends } = served;
+        let packet = |msg: &Msg<LINE>| Packet { atomic, ..(*msg).into() };
+        let is_answer = |msg: &Msg<LINE>| msg.lane() == protocol::Lane::Reply;
+        sends.iter().filter(|msg| !is_answer(msg)).for_each(|probe| self.ways.send(packet(probe)));
+        sends.retain(is_answer);
+        match touched {
             Touched::Read => self.reads.increment(),
             Touched::Written => self.writes.increment(),
             Touched::Nothing => {}
@@ -469,21 +471,30 @@ impl Memory {
             forgotten.add(std::mem::take(&mut self.home.forgotten));
         }
         if self.restarts.is_some() {
-            self.owed.set(self.owed.get() + answers.len());
+            self.owed.set(self.owed.get() + sends.len());
         }
-        self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
+        self.traffic.count(u64::from(touched != Touched::Nothing));
         if let Some(dram) = &self.dram {
-            let address = self.inside(served.line);
-            match served.touched {
-                // The answers that wait for the read are passed with it; it returns those that need not wait.
-                Touched::Read => answers = dram.read(now, address, answers).unwrap_or_default(),
+            let address = self.inside(line);
+            match touched {
+                Touched::Read => {
+                    // The answers that wait for the read are passed with it; it returns those that need not wait.
+                    let answers = dram.read(now, address, sends.drain(..).map(|msg| packet(&msg)).collect());
+                    for answer in answers.unwrap_or_default() {
+                        self.under_way.send(Lane::Reply, answer, 0).await;
+                    }
+                }
                 Touched::Written => dram.write(now, address),
                 Touched::Nothing => {}
             }
         }
-        for answer in answers {
-            self.under_way.send(Lane::Reply, answer, 0).await;
+        for answer in &sends {
+            let answer = packet(answer);
+            if let Err(answer) = self.under_way.try_send(Lane::Reply, answer, 0) {
+                self.under_way.send(Lane::Reply, answer, 0).await;
+            }
         }
+        self.home.recycle(sends);
     }
 }
 

@@ -5,7 +5,7 @@
 //! else.
 
 use crate::{
-    core::{Core, Task, request},
+    core::{Core, Gate, Task, request},
     domain::{Filing, nothing},
 };
 use std::task::{Context as PollContext, Waker};
@@ -14,6 +14,8 @@ pub(crate) struct Batch {
     tasks: Vec<Task>,
     /// The numbers of the contexts whose `tasks` these are.
     ids: Vec<u32>,
+    /// Which of them need not run as long as a gate is closed. Empty until a context has a gate: most domains have none.
+    gates: Vec<Option<Gate>>,
 }
 
 /// A context that asked for something other than a pause of one cycle: its place, whether it ended, and its request
@@ -26,7 +28,7 @@ struct Leaver {
 
 impl Batch {
     pub(crate) fn new() -> Batch {
-        Batch { tasks: Vec::new(), ids: Vec::new() }
+        Batch { tasks: Vec::new(), ids: Vec::new(), gates: Vec::new() }
     }
 
     #[inline]
@@ -40,9 +42,20 @@ impl Batch {
 
     /// Adds a context at the end; it runs in the next cycle.
     #[inline]
-    pub(crate) fn push(&mut self, task: Task, id: u32) {
+    pub(crate) fn push(&mut self, task: Task, id: u32, gate: Option<Gate>) {
+        if gate.is_some() || !self.gates.is_empty() {
+            self.set_gate(self.ids.len(), gate);
+        }
         self.tasks.push(task);
         self.ids.push(id);
+    }
+
+    /// Sets the gate of a place, which may be that of the next context to come.
+    fn set_gate(&mut self, place: usize, gate: Option<Gate>) {
+        if self.gates.len() <= place {
+            self.gates.resize_with(self.ids.len().max(place + 1), || None);
+        }
+        self.gates[place] = gate;
     }
 
     /// Runs every context once. Contexts that leave the batch are filed.
@@ -63,17 +76,51 @@ impl Batch {
         filing: &mut Filing,
         now: u64,
     ) -> Option<Leaver> {
+        match self.gates.is_empty() {
+            true => self.run_gated::<TRACE, false>(first, core, filing, now),
+            false => self.run_gated::<TRACE, true>(first, core, filing, now),
+        }
+    }
+
+    /// Variant of [`run_from`](Self::run_from) in which the closed gates of contexts are obeyed, if there are any. A
+    /// trace has every cycle.
+    #[inline(always)]
+    fn run_gated<const TRACE: bool, const GATES: bool>(
+        &mut self,
+        first: usize,
+        core: &Core,
+        filing: &mut Filing,
+        now: u64,
+    ) -> Option<Leaver> {
         let mut poll_context = PollContext::from_waker(Waker::noop());
-        for (place, (task, &id)) in (first..).zip(self.tasks[first..].iter_mut().zip(&self.ids[first..])) {
+        let mut place = first;
+        while let (Some(task), Some(&id)) = (self.tasks.get_mut(place), self.ids.get(place)) {
+            if GATES && !TRACE {
+                let gate = &mut self.gates[place];
+                if gate.as_ref().is_some_and(|gate| gate.is_closed(now)) {
+                    place += 1;
+                    continue;
+                }
+                *gate = None;
+            }
             core.context.set(id);
             let ended = task.as_mut().poll(&mut poll_context).is_ready();
             let word = core.request.replace(request::NONE);
             if ended || word != 1 {
                 return Some(Leaver { place, ended, word });
             }
+            if core.has_gate.get() {
+                let gate = core.take_gate();
+                self.set_gate(place, gate);
+                if !GATES {
+                    // From now on, gates are looked at.
+                    return self.run_from::<TRACE>(place + 1, core, filing, now);
+                }
+            }
             if TRACE {
                 filing.file::<TRACE>(core, id, now, ended, word);
             }
+            place += 1;
         }
         None
     }
@@ -91,10 +138,14 @@ impl Batch {
             for stays in place + 1..next {
                 self.tasks.swap(kept, stays);
                 self.ids.swap(kept, stays);
+                if !self.gates.is_empty() {
+                    self.gates.swap(kept, stays);
+                }
                 kept += 1;
             }
         }
         self.tasks.truncate(kept);
         self.ids.truncate(kept);
+        self.gates.truncate(kept);
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     trace::{self, Span},
 };
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     marker::PhantomData,
     pin::Pin,
     rc::Rc,
@@ -220,6 +220,31 @@ impl Context {
             cycles => unusual_pause(&self.scope.core, cycles),
         }
         Pause { over: false, context: PhantomData }
+    }
+
+    /// Pauses for one cycle again and again, until cycle `until` comes or `bell` has advanced more than `seen` times; at
+    /// least once. For a context that has nothing to do until then, but would soon be woken if it waited: it is the same
+    /// as a loop of `pause(1)`, without a run of the context in each cycle. Like [`pause`](Context::pause), it must be
+    /// awaited at once.
+    #[inline]
+    pub fn pause_until<'a>(
+        &'a self,
+        until: impl Into<Cycles>,
+        bell: &'a EventCount,
+        seen: u64,
+    ) -> impl Future<Output = ()> + 'a {
+        let (core, until, mut over) = (&*self.scope.core, until.into().0, false);
+        core.post_gated(until, &bell.0, seen);
+        poll_fn(move |_| match over && (core.cycle() >= until || bell.count() != seen) {
+            true => Poll::Ready(()),
+            false => {
+                // Only a run that is traced comes here again before it is over: it shows every cycle.
+                if std::mem::replace(&mut over, true) {
+                    core.post_gated(until, &bell.0, seen);
+                }
+                Poll::Pending
+            }
+        })
     }
 
     /// Lets everything else that can run in this cycle run first. The context then continues, still in this cycle, and

@@ -84,6 +84,22 @@ pub(crate) struct Arrival {
     pub(crate) wire: u32,
 }
 
+/// Until when a context that runs in every cycle need not run: it would only pause again.
+pub(crate) struct Gate {
+    /// The first cycle in which it must run.
+    pub(crate) until: u64,
+    /// It must also run when this eventcount has more advances than it has seen.
+    pub(crate) bell: Rc<eventcount::Inner>,
+    pub(crate) seen: u64,
+}
+
+impl Gate {
+    #[inline]
+    pub(crate) fn is_closed(&self, now: u64) -> bool {
+        now < self.until && self.bell.count() == self.seen
+    }
+}
+
 /// One clock domain of one partition, as its contexts see it.
 pub(crate) struct Core {
     /// The number of its clock in the model. When edges coincide, clocks with lower numbers run first.
@@ -99,6 +115,9 @@ pub(crate) struct Core {
     /// The running context (or the last one that ran).
     pub(crate) context: Cell<u32>,
     pub(crate) request: Cell<u64>,
+    /// The gate that belongs to the request, if it has one.
+    pub(crate) has_gate: Cell<bool>,
+    pub(crate) gate: Cell<Option<Gate>>,
     /// The eventcount of the last posted wait.
     pub(crate) waits_on: Cell<Name>,
     /// The woken contexts, in order.
@@ -195,6 +214,20 @@ impl Core {
              make it two contexts, or use EventCount::wait_for for a wait with a limit",
             self.index
         )
+    }
+
+    /// Posts a pause of one cycle with a gate.
+    #[inline]
+    pub(crate) fn post_gated(&self, until: u64, bell: &Rc<eventcount::Inner>, seen: u64) {
+        self.post(1);
+        self.gate.set(Some(Gate { until, bell: Rc::clone(bell), seen }));
+        self.has_gate.set(true);
+    }
+
+    /// Takes the gate of the running context's request.
+    #[inline]
+    pub(crate) fn take_gate(&self) -> Option<Gate> {
+        if self.has_gate.replace(false) { self.gate.take() } else { None }
     }
 
     pub(crate) fn spawn(&self, name: Name, server: bool, task: Task) {

@@ -251,7 +251,7 @@ impl Domain {
         let ended = slot.parked.as_mut().poll(poll_context).is_ready();
         let word = core.request.replace(request::NONE);
         if word == 1 && !ended {
-            self.batch.push(std::mem::replace(&mut slot.parked, nothing()), id);
+            self.batch.push(std::mem::replace(&mut slot.parked, nothing()), id, core.take_gate());
         }
         self.filing.file::<TRACE>(core, id, now, ended, word);
     }
@@ -288,6 +288,7 @@ impl Domain {
         let mut poll_context = PollContext::from_waker(Waker::noop());
         let _ = self.filing.slots[id as usize].parked.as_mut().poll(&mut poll_context);
         core.request.set(request::NONE);
+        core.take_gate();
         core.running.set(false);
     }
 

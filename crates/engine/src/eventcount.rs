@@ -173,6 +173,12 @@ fn register(shared: &Shared, inner: &Rc<Inner>) {
 }
 
 impl Inner {
+    /// The number of advances so far.
+    #[inline]
+    pub(crate) fn count(&self) -> u64 {
+        self.count.get()
+    }
+
     #[inline]
     pub(crate) fn advance(&self) {
         self.advance_by(self.core.running());

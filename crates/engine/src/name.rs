@@ -4,7 +4,8 @@
 //! only in their index. A name is two words, so a million contexts can have one. Its text is built only when it is
 //! printed.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 const NO_INDEX: u32 = u32::MAX;
 
@@ -50,8 +51,9 @@ impl Name {
 pub(crate) struct Names {
     /// The parent of each family and its text.
     families: Vec<(Name, Box<str>)>,
-    /// Only used for look-ups, never iterated, so its order does not matter.
-    known: FxHashMap<(Name, Box<str>), u32>,
+    /// The families by the hash of parent and text; one whose hash is taken has the next free number after it. Only used
+    /// for look-ups, never iterated, so its order does not matter.
+    known: FxHashMap<u64, u32>,
 }
 
 impl Names {
@@ -60,17 +62,48 @@ impl Names {
     }
 
     pub(crate) fn name(&mut self, parent: Name, label: Label<'_>) -> Name {
-        let key = (parent, Box::from(label.text));
-        let family = *self.known.entry(key).or_insert_with_key(|(parent, text)| {
-            self.families.push((*parent, text.clone()));
-            self.families.len() as u32 - 1
-        });
+        let mut key = FxBuildHasher.hash_one((parent, label.text));
+        let family = loop {
+            let new = self.families.len() as u32;
+            let family = *self.known.entry(key).or_insert(new);
+            if family == new {
+                self.families.push((parent, label.text.into()));
+                break family;
+            }
+            let (other, text) = &self.families[family as usize];
+            if (*other, &**text) == (parent, label.text) {
+                break family;
+            }
+            key = key.wrapping_add(1);
+        };
         Name { family, index: label.index }
     }
 
     pub(crate) fn path(&self, name: Name) -> String {
         let mut path = String::with_capacity(64);
         self.write(name, &mut path);
+        path
+    }
+
+    /// Variant of [`path`](Self::path) for a series of names, many of which have one parent: `parent` keeps the last
+    /// parent and its path. It starts with the root.
+    pub(crate) fn path_beside(&self, name: Name, parent: &mut (Name, String)) -> String {
+        let (above, text) = &self.families[name.family as usize];
+        if name == Name::ROOT || *above == Name::ROOT {
+            return self.path(name);
+        }
+        if parent.0 != *above {
+            parent.0 = *above;
+            parent.1.clear();
+            self.write(*above, &mut parent.1);
+        }
+        let mut path = String::with_capacity(parent.1.len() + text.len() + 12);
+        path.push_str(&parent.1);
+        path.push('.');
+        path.push_str(text);
+        if name.index != NO_INDEX {
+            push_number(&mut path, name.index);
+        }
         path
     }
 
@@ -85,15 +118,17 @@ impl Names {
         }
         path.push_str(text);
         if name.index != NO_INDEX {
-            path.extend(digits(name.index));
+            push_number(path, name.index);
         }
     }
 }
 
-/// The decimal digits of a number. Avoids the formatting machinery, which would cost more than the rest of a path.
-fn digits(number: u32) -> impl Iterator<Item = char> {
-    let count = number.checked_ilog10().unwrap_or(0);
-    (0..=count).rev().map(move |place| char::from(b'0' + (number / 10u32.pow(place) % 10) as u8))
+/// Appends a number in decimal. Avoids the formatting machinery, which would cost more than the rest of a path.
+fn push_number(path: &mut String, number: u32) {
+    if number >= 10 {
+        push_number(path, number / 10);
+    }
+    path.push(char::from(b'0' + (number % 10) as u8));
 }
 
 #[cfg(test)]
@@ -109,6 +144,11 @@ mod tests {
         assert_eq!(names.path(cache), "gpu0.cu12.l1v");
         assert_eq!(names.path(Name { index: NO_INDEX - 1, ..cu }), format!("gpu0.cu{}", NO_INDEX - 1));
         assert_eq!(names.path(Name::ROOT), "");
+        let other = names.name(gpu, ("cu", 3).into());
+        let mut parent = (Name::ROOT, String::new());
+        for name in [gpu, cu, cache, names.name(other, "l1v".into()), cache, other, Name::ROOT] {
+            assert_eq!(names.path_beside(name, &mut parent), names.path(name));
+        }
     }
 
     #[test]

@@ -129,6 +129,8 @@ impl Partition {
             names: RefCell::default(),
             context: Cell::new(WIRE),
             request: Cell::new(request::NONE),
+            has_gate: Cell::new(false),
+            gate: Cell::new(None),
             waits_on: Cell::new(Name::ROOT),
             ready: RefCell::default(),
             ready_at: Cell::new(u64::MAX),

@@ -338,7 +338,7 @@ impl<T: 'static> Inlet<T> {
     ///
     /// If it has been called for this inlet before, or `ready` has no such number.
     pub fn note_in(&self, ready: &Ready, number: usize) {
-        assert!(number < ready.0.len() / 3 * 64, "number {number} is beyond those noted");
+        assert!(number < ready.0.len() * 64, "number {number} is beyond those noted");
         let first = self.0.ready.set((ready.clone(), number)).is_ok();
         assert!(first, "an inlet notes in one place what it has");
         for lane in Lane::ALL.into_iter().filter(|lane| self.len(*lane) > 0) {
@@ -350,17 +350,17 @@ impl<T: 'static> Inlet<T> {
 /// Which of several inlets have items, lane by lane: an element that serves many inlets looks here first. Clones are
 /// handles to the same marks.
 #[derive(Clone)]
-pub struct Ready(Rc<[Cell<u64>]>);
+pub struct Ready(Rc<[[Cell<u64>; 3]]>);
 
 impl Ready {
     /// Marks for `inlets` inlets ([`Inlet::note_in`]).
     pub fn new(inlets: usize) -> Ready {
-        Ready((0..inlets.div_ceil(64).max(1) * 3).map(|_| Cell::new(0)).collect())
+        Ready((0..inlets.div_ceil(64).max(1)).map(|_| Default::default()).collect())
     }
 
     #[inline]
     fn word(&self, lane: Lane, word: usize) -> &Cell<u64> {
-        &self.0[word * 3 + lane as usize]
+        &self.0[word][lane as usize]
     }
 
     fn set(&self, lane: Lane, number: usize) {
@@ -376,15 +376,20 @@ impl Ready {
     /// Whether any inlet has an item in this lane.
     #[inline]
     pub fn has(&self, lane: Lane) -> bool {
-        let words = self.0.len() / 3;
-        (0..words).any(|word| self.word(lane, word).get() != 0)
+        self.0.iter().any(|word| word[lane as usize].get() != 0)
+    }
+
+    /// Whether no inlet has an item in any lane.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().flatten().all(|word| word.get() == 0)
     }
 
     /// The first inlet, from number `from` on, with an item in one of `lanes`.
     #[inline]
     pub fn first(&self, lanes: &[Lane], from: usize) -> Option<usize> {
         let all = |word: usize| lanes.iter().fold(0, |all, lane| all | self.word(*lane, word).get());
-        for word in from / 64..self.0.len() / 3 {
+        for word in from / 64..self.0.len() {
             let early = if word == from / 64 { (1 << (from % 64)) - 1 } else { 0 };
             let noted = all(word) & !early;
             if noted != 0 {
@@ -394,22 +399,37 @@ impl Ready {
         None
     }
 
-    /// The inlets with an item in one of `lanes`, in the order in which `turns` would grant them.
+    /// The inlets that now have an item in one of `lanes`, in the order in which `turns` would grant them.
+    #[inline]
     pub fn in_turn<const N: usize>(
         &self,
         lanes: [Lane; N],
         turns: &RoundRobin,
     ) -> impl Iterator<Item = usize> + use<N> {
-        let (ready, start) = (self.clone(), turns.first());
-        let (mut at, mut wrapped) = (start, false);
-        std::iter::from_fn(move || {
-            let mut found = ready.first(&lanes, at);
-            if found.is_none() && !wrapped {
-                (found, wrapped) = (ready.first(&lanes, 0), true);
+        let start = turns.first();
+        let (mut later, mut earlier, mut others) = (0, 0, Vec::new());
+        match &*self.0 {
+            [word] => {
+                let noted = lanes.iter().fold(0, |all, lane| all | word[*lane as usize].get());
+                let before = (1 << (start % 64)) - 1;
+                (later, earlier) = (noted & !before, noted & before);
             }
-            let found = found.filter(|number| !wrapped || *number < start)?;
-            at = found + 1;
-            Some(found)
+            _ => {
+                let all = |from: usize| {
+                    std::iter::successors(self.first(&lanes, from), move |last| self.first(&lanes, last + 1))
+                };
+                others.extend(all(start).chain(all(0).take_while(|number| *number < start)));
+            }
+        }
+        let mut others = others.into_iter();
+        std::iter::from_fn(move || {
+            let word = if later != 0 { &mut later } else { &mut earlier };
+            if *word == 0 {
+                return others.next();
+            }
+            let number = word.trailing_zeros() as usize;
+            *word &= *word - 1;
+            Some(number)
         })
     }
 }

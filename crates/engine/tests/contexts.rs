@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Log, finished, simulate};
-use engine::{Cycles, EventCount};
+use common::{Log, finished, simulate, simulate_with};
+use engine::{Cycles, EventCount, Run, RunOptions, TraceSpec};
 use std::{future::Future, pin::Pin, task::Poll};
 
 #[test]
@@ -65,6 +65,56 @@ fn a_pause_of_zero_lets_the_others_run_but_takes_no_time() {
     });
     finished(&run);
     assert_eq!(log.text(), "a0 b0 a0 b0 a0 b0");
+}
+
+/// Contexts that wait for a time or a bell, among others that come to every cycle and leave it again and ring. They either
+/// look at the bell in every cycle, or leave that to the engine.
+fn watching_bells(by_engine: bool, options: &RunOptions) -> (Run, Vec<String>) {
+    let log = Log::new();
+    let noted = log.clone();
+    let run = simulate_with(options, move |scope| {
+        let bells: Vec<EventCount> = (0..4).map(|number| scope.eventcount(("bell", number))).collect();
+        for number in 0..6_u64 {
+            let (log, watched) = (noted.clone(), bells.clone());
+            scope.spawn(("watcher", number as usize), async move |cx| {
+                for round in 0..40_u64 {
+                    let bell = &watched[(number + round) as usize % 4];
+                    let (seen, until) = (bell.count(), cx.now().0 + 1 + (7 * round + 3 * number) % 9);
+                    match by_engine {
+                        true => cx.pause_until(until, bell, seen).await,
+                        false => {
+                            cx.pause(1).await;
+                            while cx.now().0 < until && bell.count() == seen {
+                                cx.pause(1).await;
+                            }
+                        }
+                    }
+                    log.note(format!("{number}:{}", cx.now().0));
+                    if round % 5 == number % 5 {
+                        cx.pause(round % 3 * 2).await;
+                    }
+                }
+            });
+            let (log, bells) = (noted.clone(), bells.clone());
+            scope.spawn(("ringer", number as usize), async move |cx| {
+                for round in 0..30_u64 {
+                    cx.pause(1 + (round * 5 + number) % 4).await;
+                    bells[(round + 2 * number) as usize % 4].advance();
+                    log.note(format!("ring{number}:{}", cx.now().0));
+                }
+            });
+        }
+    });
+    finished(&run);
+    (run, log.lines())
+}
+
+#[test]
+fn a_pause_until_a_bell_rings_is_a_loop_of_short_pauses() {
+    for trace in [None, Some(TraceSpec::of(100_000))] {
+        let options = RunOptions { trace, ..RunOptions::default() };
+        assert_eq!(watching_bells(true, &options), watching_bells(false, &options));
+    }
 }
 
 #[test]

@@ -84,9 +84,17 @@ impl Op {
                     for element in 0..usize::from(op.elements) {
                         let Some(row) = op.data.get(place * usize::from(op.elements) + element) else { continue };
                         let offset = element as u64 * u64::from(op.stride);
-                        for lane in lanes(op.mask) {
+                        let mut left = op.mask;
+                        while let Some(lane) = Mask(left).iter().next() {
                             let address = addresses[lane].wrapping_add(offset);
-                            gathering.add(address, row.0[lane], op.element_bytes.into(), Some(lane as u8))?;
+                            let together =
+                                if op.element_bytes == 4 { run(&addresses[..], left, lane, address) } else { 1 };
+                            if together > 1 {
+                                gathering.add_words(address, &row.0[lane..lane + together], lane)?;
+                            } else {
+                                gathering.add(address, row.0[lane], op.element_bytes.into(), Some(lane as u8))?;
+                            }
+                            left &= !Mask::range(lane, together).0;
                         }
                     }
                 }
@@ -162,8 +170,17 @@ impl Op {
                     for element in 0..usize::from(op.elements) {
                         let Some(row) = op.data.get_mut(place * usize::from(op.elements) + element) else { continue };
                         let offset = element as u64 * u64::from(op.stride);
-                        for lane in lanes(op.mask) {
-                            row.0[lane] = filling.read(addresses[lane].wrapping_add(offset), op.element_bytes.into());
+                        let mut left = op.mask;
+                        while let Some(lane) = Mask(left).iter().next() {
+                            let address = addresses[lane].wrapping_add(offset);
+                            let together =
+                                if op.element_bytes == 4 { run(&addresses[..], left, lane, address) } else { 1 };
+                            if together > 1 {
+                                filling.read_words(address, &mut row.0[lane..lane + together]);
+                            } else {
+                                row.0[lane] = filling.read(address, op.element_bytes.into());
+                            }
+                            left &= !Mask::range(lane, together).0;
                         }
                     }
                 }
@@ -205,6 +222,18 @@ fn place(address: u64) -> usize {
     (address & !OF_LINE) as usize
 }
 
+/// How many lanes from `lane` on, all of them in `mask`, access consecutive words of one line; the first of them is at
+/// `address`, which has the offset that all elements have. At least 1.
+#[inline(always)]
+fn run(addresses: &[u64], mask: u64, lane: usize, address: u64) -> usize {
+    let lanes = (mask >> lane).trailing_ones() as usize;
+    let words = (LINE - place(address)) / 4;
+    let first = addresses[lane];
+    let rest = &addresses[lane + 1..][..lanes.min(words).max(1) - 1];
+    let follows = |(number, other): &(usize, &u64)| **other == first.wrapping_add(4 * (*number as u64 + 1));
+    1 + rest.iter().enumerate().take_while(follows).count()
+}
+
 /// The lines of an access, as its elements are added.
 struct Gathering<'m> {
     map: &'m AddressMap,
@@ -230,6 +259,29 @@ impl Gathering<'_> {
         let part = self.part(address & OF_LINE);
         part.mask.0 |= 0xf << offset;
         part.bytes[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
+        Ok(())
+    }
+
+    /// Adds consecutive words of one line, those of the lanes from `lane` on.
+    fn add_words(&mut self, address: u64, words: &[u32], lane: usize) -> Result<(), Fault> {
+        let size = 4 * words.len();
+        if !self.region.contains(&address) {
+            self.region = self.map.check(self.access, address, 4, Some(lane as u8))?;
+        }
+        if self.region.end - address < size as u64 {
+            // Lane by lane, to find the one that is at fault.
+            for (number, word) in words.iter().enumerate() {
+                self.add(address + 4 * number as u64, *word, 4, Some((lane + number) as u8))?;
+            }
+            return Ok(());
+        }
+        let (offset, store) = (place(address), self.access == Access::Store);
+        let part = self.part(address & OF_LINE);
+        part.mask = part.mask.or(Mask::range(offset, size));
+        if store {
+            let places = part.bytes[offset..offset + size].as_chunks_mut::<4>().0;
+            places.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
+        }
         Ok(())
     }
 
@@ -271,6 +323,13 @@ impl<'p> Filling<'p> {
         }
         let bytes = self.line(address & OF_LINE)[offset..offset + 4].try_into();
         u32::from_le_bytes(bytes.expect("a word has four bytes"))
+    }
+
+    /// Reads consecutive words of one line.
+    fn read_words(&mut self, address: u64, words: &mut [u32]) {
+        let offset = place(address);
+        let bytes = self.line(address & OF_LINE)[offset..offset + 4 * words.len()].as_chunks::<4>().0;
+        words.iter_mut().zip(bytes).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
     }
 
     /// Reads an element that may cross a line boundary.

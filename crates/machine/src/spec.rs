@@ -200,12 +200,15 @@ impl Machine {
     }
 
     /// The machine, cut finely enough for this number of threads to have equal work: GPUs without a fabric get up to two
-    /// partitions of arrays, and two of banks, for each thread. Results do not depend on the cut.
+    /// partitions of arrays, and two of banks, for each thread. For one thread, they are not cut at all, since windows of
+    /// several partitions take time. Results do not depend on the cut.
     pub(crate) fn cut_for(&self, threads: usize) -> Self {
         let mut machine = self.clone();
         let Partitions { arrays, l2 } = &mut machine.partitions;
         // Beside a CPU, whose complex is one partition, finer cuts of GPUs gain little.
-        if threads > 1 && self.fabric.is_none() && self.cpu.is_none() && *arrays > 0 && *l2 > 0 {
+        if threads == 1 && self.fabric.is_none() {
+            (*arrays, *l2) = (0, 0);
+        } else if self.fabric.is_none() && self.cpu.is_none() && *arrays > 0 && *l2 > 0 {
             *arrays = (2 * threads).min(self.gpus * self.arrays).max(*arrays);
             *l2 = (2 * threads).min(self.gpus * self.banks.count).max(*l2);
         }
@@ -221,7 +224,8 @@ impl Machine {
             file.idle("gpu.dispatcher.deal", &Because::new("gpus", "gpus is 1; set gpus to 2 or more"));
         }
         let partitions: PartitionsFile = file.section("partitions")?;
-        let complex = cpu_complex::complex(file, gpu.virtual_caches, gpu.clock)?;
+        let block = levels::block(file, protocol)?;
+        let complex = cpu_complex::complex(file, gpu.virtual_caches, gpu.clock, block)?;
         let gpu_mmu = match &complex {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file, gpu.virtual_caches)?,
@@ -232,6 +236,13 @@ impl Machine {
         };
         let names = translation::names(file, gpu.virtual_caches)?;
         let fabric = fabric::fabric(file)?;
+        if block.is_some() && complex.is_some() && fabric.is_none() {
+            let name = protocol.name;
+            let reason = format!(
+                "beside a CPU ([cpu]) {name} needs a fabric between the memories of GPUs and the host's: add one (fabric.part)"
+            );
+            return Err(file.wrong("", Some("protocol"), reason));
+        }
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
         let Organisation { timing: memory, time_bits, leases, acquires, zones, remote } = organisation(file, &around)?;
@@ -399,7 +410,7 @@ fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, Machine
         Some(complex) => {
             let why = "beside a CPU ([cpu]) the GPU's L2 is wired to the hub; set system.hub instead";
             file.idle_section::<WireFile>(path, &Because::new("cpu", why))?;
-            complex.hub
+            complex.hub.expect("without a fabric, GPUs are wired to a hub")
         }
     };
     Ok(Wires { dispatcher: wire(file, "wires.dispatcher")?, l1_l2: wire(file, "wires.l1_l2")?, l2_memory })
@@ -469,7 +480,7 @@ mod tests {
 
     #[test]
     fn gpus_are_cut_as_finely_as_their_threads_need() {
-        assert_eq!([1, 2, 4, 64].map(|threads| cut("r9nano", threads)), [(2, 2), (4, 4), (8, 8), (16, 16)]);
+        assert_eq!([1, 2, 4, 64].map(|threads| cut("r9nano", threads)), [(0, 0), (4, 4), (8, 8), (16, 16)]);
         // With one partition for arrays there is still one, and the cuts of machines with a CPU or a fabric do not
         // change.
         assert_eq!(["skeleton", "apu-c-l3", "multi-pcie"].map(|name| cut(name, 8)), [(0, 1), (1, 1), (2, 2)]);

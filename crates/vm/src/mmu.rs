@@ -97,6 +97,8 @@ struct Stays {
 struct Queue {
     /// In an ordered lane: requests whose translation is outstanding, and the requests behind them.
     waiting: VecDeque<Waiting>,
+    /// Whether the first request found all misses in use. Until an answer or a shootdown comes, it would again.
+    is_stuck: bool,
     /// In the other lane: requests that wait for a page, by the number of its translation. Those that need not wait any
     /// more go to `waiting`.
     of_page: Vec<VecDeque<Waiting>>,
@@ -228,7 +230,7 @@ impl Mmu {
     fn take(&mut self, port: &mut Port, lane: Lane, now: u64) -> Result<bool, Mistranslation> {
         let queue = &mut port.lanes[lane as usize];
         let Some(front) = port.from.front(lane) else { return Ok(false) };
-        if !queue.pending.is_clear() {
+        if queue.is_stuck || !queue.pending.is_clear() {
             return Ok(false);
         }
         let (asid, virt, phys, write) = (front.asid, front.virt, front.phys, writes(&front));
@@ -268,7 +270,10 @@ impl Mmu {
             }
             Search::Void => return Ok(false),
             Search::Nothing => {
-                let Some(ask) = self.misses.open(asid, virt, phys, write) else { return Ok(false) };
+                let Some(ask) = self.misses.open(asid, virt, phys, write) else {
+                    queue.is_stuck = true;
+                    return Ok(false);
+                };
                 self.below.send(Lane::Request, ask, Translate::BYTES);
                 port.misses.increment();
                 Some(ask.id)
@@ -325,6 +330,7 @@ impl Mmu {
                 Ok(true)
             };
             for queue in &mut port.lanes {
+                queue.is_stuck = false;
                 for waiting in queue.waiting.iter_mut().filter(|waiting| waiting.page == Some(answer.id)) {
                     resolve(waiting)?;
                 }
@@ -360,6 +366,7 @@ impl Mmu {
         // A request without a physical address uses no old translation, and may wait behind others until a driver has
         // handled their faults.
         let concerned = |request: &Request| request.phys.is_some() && what.covers(request.asid, request.virt);
+        self.each_port(|port| port.lanes.iter_mut().for_each(|queue| queue.is_stuck = false));
         self.each_port(|port| port.before_order = Lane::ALL.map(|lane| port.from.up_to_last(lane, concerned)));
         self.orders.dropped.add(dropped as u64);
         self.misses.void(what);
@@ -375,7 +382,7 @@ impl Port {
             let to = Sender::new(port.to.clone(), &pending, &scope.scope(name), bell);
             let of_page =
                 if has_order(lane) { Vec::new() } else { (0..spec.misses).map(|_| VecDeque::new()).collect() };
-            Queue { waiting: VecDeque::new(), of_page, held: 0, to, pending }
+            Queue { waiting: VecDeque::new(), is_stuck: false, of_page, held: 0, to, pending }
         });
         let from = port.from.clone();
         let port = Rc::new(RefCell::new(Port {

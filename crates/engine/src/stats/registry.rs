@@ -336,11 +336,22 @@ impl Registry {
     /// every path; later regions leave out values that are [nothing](Value::is_nothing). The values come nearly in the
     /// order of their paths, which makes sorting them cheap.
     pub(crate) fn read(&mut self, names: &Names, end: Time, first: bool, values: &mut Vec<(String, Value)>) {
+        let mut parent = (Name::ROOT, String::new());
+        let mut paths = Vec::new();
         if first {
+            let stats = std::mem::take(&mut self.stats).into_iter();
+            let mut by_path: Vec<_> =
+                stats.map(|(name, stat)| (names.path_beside(name, &mut parent), name, stat)).collect();
             // Stable: a rate stays before its histogram.
-            self.stats.sort_by_cached_key(|(name, _)| names.path(*name));
+            by_path.sort_by(|(path, ..), (other, ..)| path.cmp(other));
+            (paths, self.stats) = by_path.into_iter().map(|(path, name, stat)| (path, (name, stat))).unzip();
         }
-        for (name, stat) in &self.stats {
+        // The paths that have been made for the order are used.
+        let mut path_of = |number: usize, name: Name| match paths.get_mut(number) {
+            Some(path) => std::mem::take(path),
+            None => names.path_beside(name, &mut parent),
+        };
+        for (number, (name, stat)) in self.stats.iter().enumerate() {
             if let Stat::Phases(account, phases) = stat {
                 let cycles = phases.iter().zip(account.take(end)).filter(|(_, cycles)| first || *cycles > 0);
                 values.extend(cycles.map(|(phase, cycles)| (names.path(*phase), Value::Count(cycles))));
@@ -368,7 +379,7 @@ impl Registry {
                 Stat::Energy(account) => account.reset(end),
             }
             if first || !value.is_nothing() {
-                values.push((names.path(*name), value));
+                values.push((path_of(number, *name), value));
             }
         }
     }

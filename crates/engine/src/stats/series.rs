@@ -105,17 +105,44 @@ struct SeriesCells {
     level: Cell<u64>,
     /// The level is accounted for up to this cycle.
     since: Cell<u64>,
+    /// The first cycle of the span in which something was counted last, and its length; 0: there is none.
+    recent: Cell<(u64, u64)>,
+    /// What has been counted in that span since, and is not in `spans` yet.
+    counted: Cell<u64>,
 }
 
 impl Series {
     pub(super) fn new(core: Rc<Core>) -> Series {
         let (spans, level, since) = (RefCell::new(Spans::starting(0)), Cell::new(0), Cell::new(0));
-        Series(Rc::new(SeriesCells { core, spans, level, since }))
+        let (recent, counted) = (Cell::new((0, 0)), Cell::new(0));
+        Series(Rc::new(SeriesCells { core, spans, level, since, recent, counted }))
     }
 
     /// Adds `n` to the count of this cycle.
+    #[inline]
     pub fn count(&self, n: u64) {
-        self.0.spans.borrow_mut().add(self.0.core.cycle(), n);
+        let (cycle, (start, length)) = (self.0.core.cycle(), self.0.recent.get());
+        if cycle.wrapping_sub(start) < length {
+            self.0.counted.set(self.0.counted.get() + n);
+        } else {
+            self.count_elsewhere(cycle, n);
+        }
+    }
+
+    /// Adds `n` to the count of a cycle of another span than the last.
+    fn count_elsewhere(&self, cycle: u64, n: u64) {
+        self.add_counted();
+        let spans = &mut *self.0.spans.borrow_mut();
+        spans.add(cycle, n);
+        self.0.recent.set((cycle & !(spans.span_cycles - 1), spans.span_cycles));
+    }
+
+    /// Puts what has been counted into its span.
+    fn add_counted(&self) {
+        match self.0.counted.take() {
+            0 => {}
+            n => self.0.spans.borrow_mut().add(self.0.recent.get().0, n),
+        }
     }
 
     /// Sets the level from this cycle on.
@@ -134,6 +161,7 @@ impl Series {
 
     pub(super) fn read(&self, end: Time) -> Spans {
         self.account(self.0.core.clock.first_at(end));
+        self.add_counted();
         let spans = self.0.spans.borrow();
         let used = |sum: &u64| *sum > 0;
         let (Some(first), Some(last)) = (spans.sums.iter().position(used), spans.sums.iter().rposition(used)) else {
@@ -145,6 +173,8 @@ impl Series {
     pub(super) fn reset(&self, end: Time) {
         let cycle = self.0.core.clock.first_at(end);
         self.0.spans.replace(Spans::starting(cycle));
+        self.0.recent.set((0, 0));
+        self.0.counted.set(0);
         self.0.since.set(cycle);
     }
 }

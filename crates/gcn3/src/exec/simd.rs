@@ -268,6 +268,11 @@ pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32;
         // SAFETY: `detect` found AVX-512 here.
         return unsafe { gather_avx512(words, addresses, offset, out) };
     }
+    #[cfg(target_arch = "x86_64")]
+    if level() == Level::Avx2 as u8 {
+        // SAFETY: `detect` found AVX2 here.
+        return unsafe { gather_avx2(words, addresses, offset, out) };
+    }
     gather_anywhere(words, addresses, offset, out);
 }
 
@@ -297,6 +302,29 @@ fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u
             unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, index, words.as_ptr().cast()) };
         // SAFETY: there are sixteen lanes of the result at this place.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * quarter).cast(), values) };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn gather_avx2(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32; 64]) {
+    use std::arch::x86_64::{
+        _mm256_add_epi32, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_mask_i32gather_epi32, _mm256_set1_epi32,
+        _mm256_setzero_si256, _mm256_srli_epi32, _mm256_storeu_si256,
+    };
+    // An index has 30 bits, so a longer slice makes no difference, and signs play no part.
+    let end = _mm256_set1_epi32(words.len().min(1 << 30) as i32);
+    let offset = _mm256_set1_epi32(offset as i32);
+    for eighth in 0..8 {
+        // SAFETY: there are eight addresses at this place.
+        let address = unsafe { _mm256_loadu_si256(addresses.as_ptr().add(8 * eighth).cast()) };
+        let index = _mm256_srli_epi32::<2>(_mm256_add_epi32(address, offset));
+        let inside = _mm256_cmpgt_epi32(end, index);
+        // SAFETY: only words with an index below the length are read.
+        let values =
+            unsafe { _mm256_mask_i32gather_epi32::<4>(_mm256_setzero_si256(), words.as_ptr().cast(), index, inside) };
+        // SAFETY: there are eight lanes of the result at this place.
+        unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(8 * eighth).cast(), values) };
     }
 }
 
@@ -371,6 +399,13 @@ mod tests {
         gather(&words, &addresses, 8, &mut got);
         gather_anywhere(&words, &addresses, 8, &mut anywhere);
         assert_eq!(got, anywhere);
+        #[cfg(target_arch = "x86_64")]
+        if levels().contains(&Level::Avx2) {
+            let mut of_eights = [1; 64];
+            // SAFETY: this host has AVX2.
+            unsafe { gather_avx2(&words, &addresses, 8, &mut of_eights) };
+            assert_eq!(of_eights, anywhere);
+        }
         for (lane, value) in got.into_iter().enumerate() {
             let want = match lane {
                 7 => 101,

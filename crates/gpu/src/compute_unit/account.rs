@@ -55,7 +55,12 @@ impl Account {
 
     /// Attributes this cycle. `vector`: a vector unit is busy. `coalescing`: an access is in the coalescer. `kept`: the
     /// number of wavefronts that each cause blocks.
+    #[inline]
     pub fn cycle(&mut self, issued: bool, vector: bool, coalescing: bool, kept: &[u32; REASONS]) {
+        // The most frequent case.
+        if issued && self.reason == Reason::Issue {
+            return;
+        }
         let reason = match () {
             () if issued => Reason::Issue,
             () if vector => Reason::Vector,

@@ -21,10 +21,14 @@ use mem::{LINE, Mask};
 impl Unit {
     /// Issues what can be issued in this cycle. Returns whether anything was.
     pub fn issue(&mut self, now: u64) -> Result<bool, Box<ExecError>> {
+        if self.slots.next_issue() > now {
+            return Ok(false);
+        }
         let simds = self.spec.simds;
-        for step in 1..=simds {
-            let simd = (self.turn + step) % simds;
-            if self.issue_on(simd, now)? {
+        let mut simd = self.turn;
+        for _ in 0..simds {
+            simd = if simd + 1 < simds { simd + 1 } else { 0 };
+            if self.slots.first_issue(simd) <= now && self.issue_on(simd, now)? {
                 self.turn = simd;
                 return Ok(true);
             }
@@ -34,9 +38,6 @@ impl Unit {
 
     /// Issues instructions of one SIMD's wavefronts, the oldest first, one of each category.
     fn issue_on(&mut self, simd: usize, now: u64) -> Result<bool, Box<ExecError>> {
-        if self.slots.first_issue(simd) > now {
-            return Ok(false);
-        }
         let mut issued = 0_u32;
         let mut place = 0;
         while let Some(&slot) = self.by_simd[simd].get(place) {
@@ -94,7 +95,7 @@ impl Unit {
 
     /// Executes an instruction and sets when its wavefront and its unit are free again.
     fn execute(&mut self, slot: usize, brief: Brief, now: u64) -> Result<(), Box<ExecError>> {
-        let spec = self.spec;
+        let spec = &self.spec;
         let wave = self.waves[slot].as_mut().expect("it is about to be stepped");
         let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
         wave.pc = wave.wavefront.pc;
@@ -181,7 +182,7 @@ impl Unit {
                 let (op, flat) = (Some(Op::Vector(op)), brief.flat);
                 let parts = self.spare_parts.pop().unwrap_or_default();
                 let number = self.under_way(AccessUnderWay { wave: slot, op, parts, asks: Vec::new(), left: 0, flat });
-                self.coalescing.push_back((now + decode + spec.coalesce.0, number));
+                self.coalescing.push_back((now + decode + self.spec.coalesce.0, number));
                 Ok(())
             }
         }

@@ -318,7 +318,7 @@ impl ComputeUnit {
             let (seen, now) = (self.bell().count(), cx.now().0);
             let comes = self.heard.replace(seen) != Some(seen);
             if !comes && self.unit.polls(now) {
-                cx.pause(1).await;
+                cx.pause_until(self.unit.quiet_until.min(self.unit.account_at), self.bell(), seen).await;
                 continue;
             }
             if comes {

@@ -46,9 +46,11 @@ impl Builder<'_> {
         }
         let ProgramPlan { cores, threads, kernel: system, slice, .. } = *plan;
         let spec = SoftwareSpec { cores, threads, system, slice };
+        // One image of all caches keeps apart what memory has received.
+        let landed = self.plan.domains.len() == 1;
         let bells: Vec<EventCount> = (0..cores).map(|core| scope.scope(("core", core)).eventcount("bell")).collect();
         let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), finish);
-        software.with_process(|process| put(process, self.stores, &self.plan.channels, loader, false, Some));
+        software.with_process(|process| put(process, self.stores, &self.plan.channels, loader, landed, Some));
         software.attach(&inside, usage);
         if let Some(view) = &self.view {
             software.set_look(view.look());

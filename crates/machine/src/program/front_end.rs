@@ -41,6 +41,8 @@ pub struct FrontEndSpec {
     pub flush_after: bool,
     /// Whether each kernel is a region of the statistics, rather than an entry in a histogram.
     pub regions: bool,
+    /// Whether the host sees all that a kernel has written when the kernel has ended, wherever it is.
+    pub read_at_once: bool,
     /// Whether the time of each GPU is attributed to causes.
     pub accounts: bool,
 }
@@ -394,7 +396,8 @@ impl Inner {
     fn end(&self, number: u64) {
         let mut books = self.books.borrow_mut();
         books.running.retain(|(of, _)| *of != number);
-        if books.running.is_empty() && self.spec.regions && !self.spec.flush_late {
+        let seen = self.spec.regions && !self.spec.flush_late || self.spec.read_at_once;
+        if books.running.is_empty() && seen {
             self.synchronised();
         }
     }

@@ -25,10 +25,17 @@ pub struct Wires {
 /// wire's own statistics.
 pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
     let mut groups: BTreeMap<String, (Wires, u64)> = BTreeMap::new();
+    // Statistics of one wire follow each other.
+    let (mut last, mut name) = ("", String::new());
     for (path, value) in &total.0 {
         let Some((wire, what)) = split(path) else { continue };
-        let name = pattern(wire);
-        let (group, passed) = groups.entry(name.clone()).or_insert_with(|| (Wires { name, ..Wires::default() }, 0));
+        if wire != last {
+            (last, name) = (wire, pattern(wire));
+        }
+        if !groups.contains_key(&name) {
+            groups.insert(name.clone(), (Wires { name: name.clone(), ..Wires::default() }, 0));
+        }
+        let (group, passed) = groups.get_mut(&name).expect("it has just been put there");
         match (what, value) {
             ("passed", Value::Count(n)) => (group.count, group.messages) = (group.count + 1, group.messages + n),
             ("wait_cycles", Value::Count(n)) => group.held_up += *n as f64,
@@ -80,7 +87,7 @@ fn split(path: &str) -> Option<(&str, &'static str)> {
 
 /// A path with `*` for numbers.
 fn pattern(path: &str) -> String {
-    let mut pattern = String::new();
+    let mut pattern = String::with_capacity(path.len());
     let mut in_level = false;
     for (at, part) in path.split('.').enumerate() {
         if at > 0 {

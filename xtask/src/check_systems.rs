@@ -2,7 +2,8 @@
 //! and the statistics must be equal byte for byte.
 //!
 //! The systems are M2S-CGM's four (`[giles chapter 4]`) with its programs; HALCONE's six (`[halcone 4.1]`) of 1, 2 and
-//! 4 GPUs with its benchmarks and with Xtreme; and machines of 1, 2 and 4 GPUs, with a host outside and with cores,
+//! 4 GPUs with its benchmarks and with Xtreme; UMH's with CPU cores, of 1, 2 and 4 GPUs, with its workloads (`[umh Table
+//! I]`) and with programs that share their work between cores and GPUs; and machines of 1, 2 and 4 GPUs, with a host outside and with cores,
 //! under every memory policy, with every workload. Xtreme must read stale data where L2s cache shared memory and no
 //! protocol keeps them coherent: on some of HALCONE's systems, and under the policy `zero-copy` with several GPUs. With
 //! `--quick` only the last group is run, with six workloads and just enough combinations to cover every pair of
@@ -64,6 +65,26 @@ const XTREME: [&str; 3] = ["xtreme1", "xtreme2", "xtreme3"];
 const POLICIES: [&str; 5] = ["memcpy", "zero-copy", "managed-eager", "managed-fault", "adsm-rolling"];
 const GPUS: [&str; 3] = ["1", "2", "4"];
 const MACHINES: [&str; 2] = ["multi-pcie", "multi-pcie-cores"];
+/// UMH's systems whose CPU takes part in the protocol.
+const UMH: [&str; 2] = ["umh-pcie-cores", "umh-nvlink-cores"];
+/// `[umh Table I]`.
+const TABLE_I: [&str; 14] = [
+    "black-scholes",
+    "dct",
+    "haar-wavelet",
+    "floyd-warshall",
+    "fast-walsh",
+    "histogram",
+    "matmul",
+    "transpose",
+    "mersenne-twister",
+    "reduction",
+    "radix-sort",
+    "convolution",
+    "sobel",
+    "scan",
+];
+
 /// Workloads with few kernels and with many, with data used once and repeatedly, with and without atomic accesses.
 const QUICK: [&str; 6] = ["vecadd", "bfs", "histogram", "stencil", "reduction", "matmul"];
 
@@ -104,6 +125,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     if !quick {
         cases.extend(paper_cases());
         cases.extend(halcone_cases());
+        cases.extend(umh_cases());
     }
     cases.retain(|case| case.name.contains(only));
     let count = cases.len();
@@ -228,6 +250,24 @@ fn halcone_cases() -> Vec<Case> {
                     stale: may_be_stale && *program == "xtreme3" && gpus != "1",
                 });
             }
+        }
+    }
+    cases
+}
+
+/// UMH's workloads, and programs that share their work between cores and GPUs, on its systems with CPU cores.
+fn umh_cases() -> Vec<Case> {
+    let plain = TABLE_I.map(|name| (name, &[][..]));
+    let together = COLLABORATIVE.map(|name| (name, &["--cpu-share", "50", "--threads", "4"][..]));
+    let mut cases = Vec::new();
+    for (machine, gpus) in UMH.iter().flat_map(|machine| GPUS.map(|gpus| (machine, gpus))) {
+        for (program, more) in plain.iter().chain(&together) {
+            cases.push(Case {
+                name: [&[*machine, gpus, *program], *more].concat().join(" "),
+                before: [*program, "--system", machine, "--set", &format!("gpus={gpus}")].map(str::to_owned).to_vec(),
+                behind: [&["--size", "tiny"], *more].concat().into_iter().map(str::to_owned).collect(),
+                stale: false,
+            });
         }
     }
     cases

@@ -17,7 +17,7 @@ mod store;
 
 pub use dram::{DramSpec, Order, Page};
 pub use home::{Changed, Home, Served, Touched};
-pub use level::{Access, Directory, Extent, Level, LevelSpec};
+pub use level::{Access, BlockWatcher, Directory, Extent, Level, LevelSpec};
 pub use mapping::{BadMapping, Mapping};
 pub use memory::{Beside, FixedSpec, Memory, MemorySpec, Sides, Timing, Watcher};
 pub use room::RoomSpec;

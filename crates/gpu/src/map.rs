@@ -4,7 +4,7 @@
 //! before it reaches a cache. For a kernel that runs in the memory of a process, the map also translates addresses.
 
 use gcn3::error::{Access, Fault};
-use mem::{Asid, Bytes, PhysAddr, VirtAddr};
+use mem::{Asid, Bytes, PAGE, PhysAddr, VirtAddr};
 use std::ops::Range;
 
 /// Regions, sorted by address.
@@ -69,6 +69,20 @@ impl AddressMap {
         }
     }
 
+    /// The address space of the requests.
+    pub fn space(&self) -> Asid {
+        self.asid
+    }
+
+    /// The pages of all regions: the first virtual and the first physical address, and whether it is writable. A page
+    /// on a border of regions comes for each of them.
+    pub fn pages(&self) -> impl Iterator<Item = (VirtAddr, PhysAddr, bool)> {
+        self.regions.iter().flat_map(|(start, end, writable)| {
+            let pages = (start / PAGE * PAGE..*end).step_by(PAGE as usize);
+            pages.map(|page| (VirtAddr(page), self.place(VirtAddr(page)), *writable))
+        })
+    }
+
     /// Start and end (exclusive) of each region.
     pub fn regions(&self) -> impl Iterator<Item = (u64, u64)> {
         self.regions.iter().map(|(start, end, _)| (*start, *end))
@@ -103,6 +117,8 @@ mod tests {
         let places = [0x1040, 0x2fff, 0x3000].map(|address| map.place(VirtAddr(address)).0);
         assert_eq!(places, [0x5040, 0x8fff, 0x9000]);
         assert_eq!(map.regions().collect::<Vec<_>>(), [(0x1000, 0x4000)]);
+        let pages: Vec<_> = map.pages().map(|(virt, phys, writable)| (virt.0, phys.0, writable)).collect();
+        assert_eq!(pages, [(0x1000, 0x5000, true), (0x2000, 0x8000, true), (0x3000, 0x9000, true)]);
         assert_eq!(map.check(Access::Store, 0x1fff, 2, None), Ok(0x1000..0x4000));
         assert!(map.check(Access::Load, 0x4000, 1, None).is_err());
     }

@@ -16,6 +16,9 @@ use protocol::{Sharers, roles::BesideCpu};
 /// Maximum number of caches that a directory can track.
 const DIRECTORY: usize = Sharers::MOST;
 
+/// Lines of a block that a directory can mark one by one, as a power of two.
+const MOST_SINGLES_LOG2: usize = 6;
+
 /// Maximum capacity of all caches of a machine together. The simulator allocates about 200 bytes for each 64-byte line.
 const CACHES: u64 = 1 << 29;
 /// Maximum number of elements that a cache or a memory can be wired to: output ports are numbered in 8 bits.
@@ -26,6 +29,7 @@ pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> 
     flushes(machine, file)?;
     virtual_tags(machine, file)?;
     joins(machine, file)?;
+    beside_levels(machine, file)?;
     kept_back(machine, file)?;
     caches(machine, file)?;
     neighbours(machine, file)?;
@@ -39,9 +43,6 @@ fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
         () if is_of_cpu(machine) && machine.cpu.is_none() => {
             "mesi keeps GPUs coherent with a CPU, which this machine does not have: add one (cpu.part), or choose another protocol"
                 .to_owned()
-        }
-        () if machine.levels.is_some() && machine.cpu.is_some() => {
-            format!("{name} can't stand beside a CPU yet: leave out the section [cpu], or choose another protocol")
         }
         () if machine.levels.is_some() && machine.gpus > 32 => format!("{name} can tell 32 GPUs apart (gpus)"),
         () if machine.levels.is_some() && machine.compute_units() + 2 * machine.arrays > 64 => {
@@ -129,6 +130,12 @@ fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
     if is_of_cpu(machine) {
         return Ok(());
     }
+    if complex.join == Join::LastLevel && machine.levels.is_some() {
+        let reason = format!(
+            "under {name} GPUs and the last-level cache meet in the directories of the host's memory: set it to \"memory\""
+        );
+        return Err(file.wrong("system", Some("join"), reason));
+    }
     if complex.join == Join::LastLevel {
         let reason = format!(
             "the directory of the last-level cache speaks mesi, the GPUs {name}: join them in \"memory\", or set protocol to mesi"
@@ -136,10 +143,36 @@ fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
         return Err(file.wrong("system", Some("join"), reason));
     }
     if !machine.dispatcher.invalidate {
-        let reason = format!(
-            "GPUs under {name} are not coherent with the CPU, so they must invalidate their caches before a kernel: set it to true"
-        );
+        let why = match complex.join {
+            Join::Directories => format!("instruction caches of GPUs do not take part in {name}"),
+            _ => format!("GPUs under {name} are not coherent with the CPU"),
+        };
+        let reason = format!("{why}, so they must invalidate their caches before a kernel: set it to true");
         return Err(file.wrong("gpu.dispatcher", Some("invalidate"), reason));
+    }
+    Ok(())
+}
+
+/// Checks what a CPU needs whose last-level cache is a member of the directories below the memories of GPUs.
+fn beside_levels(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    let (Some(levels), Some(complex)) = (&machine.levels, &machine.cpu) else { return Ok(()) };
+    let name = machine.protocol.name;
+    if levels.lines_log2() > MOST_SINGLES_LOG2 {
+        let reason = "beside a CPU a block has 4 KiB at most: its directory marks each line that the CPU's cache has";
+        return Err(file.wrong("gpu.memory", Some("block"), reason));
+    }
+    if !complex.shared {
+        let reason = format!(
+            "{name} keeps host and GPUs coherent over the same bytes, so nothing is copied: set it to \"shared\""
+        );
+        return Err(file.wrong("system", Some("memory"), reason));
+    }
+    let smds = machine.gpus * machine.banks.count / machine.zones[0].count();
+    if smds + complex.slices > DIRECTORY {
+        let reason = format!(
+            "a directory of the host's memory tells {DIRECTORY} apart: memories of GPUs ({smds}: gpus, gpu.l2.banks) and slices"
+        );
+        return Err(file.wrong("system", Some("slices"), reason));
     }
     Ok(())
 }

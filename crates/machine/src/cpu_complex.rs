@@ -2,7 +2,7 @@
 //! file (`[giles Fig. 3.2]`).
 
 use crate::{
-    caches::{VirtualCaches, cache, wire},
+    caches::{VirtualCaches, WireFile, cache, wire},
     core,
     file::{Because, File, MachineError},
     network,
@@ -34,15 +34,17 @@ pub struct CpuComplex {
     pub l1d: CacheSpec,
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
-    /// One slice of the last-level cache. Consecutive lines lie in consecutive slices.
+    /// One slice of the last-level cache. Consecutive lines lie in consecutive slices; if memories are levels,
+    /// consecutive blocks.
     pub l3: CacheSpec,
     pub slices: usize,
+    pub slice_interleave: Stride,
     /// Clock of the network and the memory controllers.
     pub system_clock: Hertz,
     /// Connects second-level caches, slices, the GPU's hub and the system agent.
     pub network: NetworkSpec,
-    /// The link from the GPU's L2 to the hub.
-    pub hub: LinkSpec,
+    /// The link from the GPU's L2 to the hub; `None`: GPUs ask the directories of the host's memory, past the network.
+    pub hub: Option<LinkSpec>,
     pub channels: Banks,
     /// Address translation of a core and of a compute unit.
     pub core_mmu: Option<CoreMmu>,
@@ -100,13 +102,17 @@ impl CpuComplex {
 
     /// How lines are interleaved over the slices of the last-level cache.
     pub fn slices(&self) -> Banks {
-        Banks { count: self.slices, interleave: Stride::of(LINE as u64) }
+        Banks { count: self.slices, interleave: self.slice_interleave }
     }
 
     /// Whether caches are flushed at kernel boundaries: where CPU and GPU join only in memory, or use separate buffers
     /// (`[giles 4.2]`).
     pub fn flushes(&self) -> bool {
-        self.join == Join::Memory || !self.shared
+        match self.join {
+            Join::LastLevel => !self.shared,
+            Join::Memory => true,
+            Join::Directories => false,
+        }
     }
 
     /// Whether cores flush buffers that the host uses.
@@ -131,6 +137,9 @@ pub enum Join {
     LastLevel,
     /// GPU requests go to memory, past the CPU's caches.
     Memory,
+    /// As [`Memory`](Self::Memory); memories of GPUs are levels above it, and its directories keep the last-level cache
+    /// coherent with them.
+    Directories,
 }
 
 impl Choice for Join {
@@ -230,11 +239,13 @@ struct DmaFile {
     latency: Number,
 }
 
-/// Reads the CPU complex if the file has one; otherwise marks its sections as having no effect.
+/// Reads the CPU complex if the file has one; otherwise marks its sections as having no effect. `block`: bytes of a
+/// block if memories of GPUs are levels above the host's.
 pub fn complex(
     file: &mut File,
     virtual_caches: VirtualCaches,
     gpu_clock: Hertz,
+    block: Option<u64>,
 ) -> Result<Option<CpuComplex>, MachineError> {
     if !file.founded("cpu") {
         let why = Because::new("cpu", "the machine has no CPU; a part gives it one (cpu.part)");
@@ -250,14 +261,23 @@ pub fn complex(
     let core = core::core(file)?;
     core.check(cpu.threads.count()).map_err(|error| file.wrong("cpu.core", None, error.to_string()))?;
     let kernel: KernelFile = file.section("cpu.kernel")?;
-    let slices = Banks { count: system.slices.count(), interleave: Stride::of(LINE as u64) };
+    // A block has one directory, which then deals with one slice.
+    let slices = Banks { count: system.slices.count(), interleave: Stride::of(block.unwrap_or(LINE as u64)) };
     let mut l3 = cache(file, "cpu.l3")?;
     l3.shape = l3.shape.of_share(slices.share(0));
     let dma = dma(file, system.copies.0)?;
-    let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file, virtual_caches)?);
+    let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file, virtual_caches, true)?);
     let fbt = translation::fbt(file, virtual_caches, gpu_clock, true)?;
-    // Two more stations: the hub and the system agent.
-    let stations = stacks(cpu.cores.count(), iommu(gpu_mmu, fbt), dma) + slices.count + 2;
+    let hub = match block {
+        None => Some(wire(file, "system.hub")?),
+        Some(_) => {
+            let why = "GPUs reach the directories of the host's memory over the fabric, past the CPU's network; set fabric.bandwidth";
+            file.idle_section::<WireFile>("system.hub", &Because::new("protocol", why))?;
+            None
+        }
+    };
+    // More stations: the hub, if there is one, and the system agent.
+    let stations = stacks(cpu.cores.count(), iommu(gpu_mmu, fbt), dma) + slices.count + usize::from(hub.is_some()) + 1;
     // Wires between caches and to memory take their capacity and width from the network.
     let used = ["capacity", "bytes_per_cycle", "cut_through"];
     let Some(network) = network::network(file, "system.network", &used, stations)? else {
@@ -281,14 +301,18 @@ pub fn complex(
         l2: cache(file, "cpu.l2")?,
         l3,
         slices: slices.count,
+        slice_interleave: slices.interleave,
         system_clock: system.clock.0,
         network,
-        hub: wire(file, "system.hub")?,
+        hub,
         channels: Banks { count: system.channels.count(), interleave: system.interleave.0 },
         core_mmu,
         gpu_mmu,
         fbt,
-        join: system.join.0,
+        join: match system.join.0 {
+            Join::Memory if block.is_some() => Join::Directories,
+            other => other,
+        },
         shared: system.memory.0 == Buffers::Shared,
         dma,
         flush: system.flush.map_or(Flush::Kernels, |flush| flush.0),

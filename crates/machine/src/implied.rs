@@ -96,7 +96,7 @@ impl Ways<'_> {
     }
 
     fn agent(&self) -> usize {
-        self.first_slice() + self.cpu.slices + 1
+        self.first_slice() + self.cpu.slices + usize::from(self.cpu.hub.is_some())
     }
 
     /// Between two stations of the network, through its switches.

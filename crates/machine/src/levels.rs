@@ -171,6 +171,14 @@ pub fn own_memory(file: &mut File, role: GpuMemoryRole) -> Result<OwnMemory, Mac
     Ok(OwnMemory { timing, size: size.0, layout: Layout { stacks, channels, interleave } })
 }
 
+/// Bytes of a block, if memories of GPUs are levels in this protocol.
+pub fn block(file: &File, protocol: Protocol) -> Result<Option<u64>, MachineError> {
+    match protocol.has(Role::GpuMemory) && file.says("gpu.memory", "block") {
+        true => file.key::<Block>("gpu.memory", "block").map(|block| Some(block.0)),
+        false => Ok(None),
+    }
+}
+
 /// Reads the memories of GPUs as levels; lines are interleaved over `banks`. `None` if the protocol does not support
 /// this.
 pub fn levels(

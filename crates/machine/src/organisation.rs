@@ -91,6 +91,9 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     };
     let mut zones = vec![match (behind, around.cpu) {
         (Behind::L2, _) | (Behind::Agent, None) => one(place, timing, banks, 0, None),
+        (Behind::Agent, Some(complex)) if on_levels => {
+            one(place, timing, agent_channels(file, complex.channels, banks)?, 0, None)
+        }
         (Behind::Agent, Some(complex)) => one(place, timing, complex.channels, 0, None),
         // A block must lie behind one bank and one channel, so both use the same interleaving.
         (Behind::Host, _) if on_levels => {
@@ -150,6 +153,23 @@ fn host_channels(file: &File, layout: Layout, banks: Banks) -> Result<usize, Mac
     if layout.interleave.is_some_and(|interleave| interleave.0 != banks.interleave) {
         let reason = "must be that of the L2 (gpu.l2.interleave): a block lies behind one bank and in one channel";
         return Err(file.wrong("memory", Some("interleave"), reason));
+    }
+    Ok(channels)
+}
+
+/// The channels behind a system agent below GPU memories. Each channel has its own directory.
+fn agent_channels(file: &File, channels: Banks, banks: Banks) -> Result<Banks, MachineError> {
+    if !banks.count.is_multiple_of(channels.count) {
+        let reason =
+            format!("of {} banks of an L2, each has its blocks in one channel: it must divide them", banks.count);
+        return Err(file.wrong("system", Some("channels"), reason));
+    }
+    if channels.interleave != banks.interleave {
+        let reason = format!(
+            "must be that of the L2 (gpu.l2.interleave, {}): a block lies behind one bank and in one channel",
+            Bytes(banks.interleave.bytes())
+        );
+        return Err(file.wrong("system", Some("interleave"), reason));
     }
     Ok(channels)
 }

@@ -224,7 +224,8 @@ impl Machine {
             file.idle("gpu.dispatcher.deal", &Because::new("gpus", "gpus is 1; set gpus to 2 or more"));
         }
         let partitions: PartitionsFile = file.section("partitions")?;
-        let complex = cpu_complex::complex(file, gpu.virtual_caches, gpu.clock)?;
+        let block = levels::block(file, protocol)?;
+        let complex = cpu_complex::complex(file, gpu.virtual_caches, gpu.clock, block)?;
         let gpu_mmu = match &complex {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file, gpu.virtual_caches)?,
@@ -235,6 +236,13 @@ impl Machine {
         };
         let names = translation::names(file, gpu.virtual_caches)?;
         let fabric = fabric::fabric(file)?;
+        if block.is_some() && complex.is_some() && fabric.is_none() {
+            let name = protocol.name;
+            let reason = format!(
+                "beside a CPU ([cpu]) {name} needs a fabric between the memories of GPUs and the host's: add one (fabric.part)"
+            );
+            return Err(file.wrong("", Some("protocol"), reason));
+        }
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
         let Organisation { timing: memory, time_bits, leases, acquires, zones, remote } = organisation(file, &around)?;
@@ -402,7 +410,7 @@ fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, Machine
         Some(complex) => {
             let why = "beside a CPU ([cpu]) the GPU's L2 is wired to the hub; set system.hub instead";
             file.idle_section::<WireFile>(path, &Because::new("cpu", why))?;
-            complex.hub
+            complex.hub.expect("without a fabric, GPUs are wired to a hub")
         }
     };
     Ok(Wires { dispatcher: wire(file, "wires.dispatcher")?, l1_l2: wire(file, "wires.l1_l2")?, l2_memory })

@@ -461,7 +461,7 @@ impl Tester {
     }
 
     async fn ask(&mut self, access: Access, scope: mem::Scope, line: PhysAddr, data: Block<LINE>) {
-        let (id, asid, virt) = (RequestId(self.next), Asid::default(), VirtAddr(line.0));
+        let (id, (asid, virt)) = (RequestId(self.next), name_of(line));
         self.next += 1;
         let bytes = HEADER + data.mask().len() as u64;
         let by_lane = self.port == (Port::Unit { by_lane: true }) && matches!(access, Access::Load | Access::Store);
@@ -505,9 +505,22 @@ impl Tester {
     }
 }
 
+/// The name of a line: of two neighbouring pages of memory each is the same page of one of two address spaces.
+fn name_of(line: PhysAddr) -> (Asid, VirtAddr) {
+    let page = line.0 / PAGE;
+    (Asid((page % 2) as u16), VirtAddr(page / 2 * PAGE + line.0 % PAGE))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbouring_pages_are_homonyms_in_two_address_spaces() {
+        let names = [0x4040, 0x5040, 0x6000].map(|line| name_of(PhysAddr(line)));
+        let [a, b] = [0, 1].map(Asid);
+        assert_eq!(names, [(a, VirtAddr(0x2040)), (b, VirtAddr(0x2040)), (a, VirtAddr(0x3000))]);
+    }
 
     /// A byte in memory that no element wrote: the effect of a fetch of a wrong line, or of a misdirected write.
     #[test]

@@ -11,13 +11,14 @@ use cache::Shape;
 use engine::{Cycles, Hertz, LinkSpec, Time};
 use mem::{Bytes, LINE};
 use serde::Deserialize;
-use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
+use vm::{FbtSpec, MmuSpec, PageWalkCache, SharedTlbSpec, TlbSpec, WalkersSpec};
 
 /// How page walks are modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// Walkers read the page tables from memory, with an optional cache of the upper levels.
-    Tables { page_walk_cache: Option<TlbSpec> },
+    /// Walkers read the page tables from memory, with an optional cache. `host`: the latency of that memory, if the
+    /// tables are those of a host outside the machine.
+    Tables { page_walk_cache: Option<PageWalkCache>, host: Option<Cycles> },
     /// Each walk takes this fixed time.
     Flat(Cycles),
     /// Each walk takes this fixed time and looks into tables that the GPUs' driver keeps, one per GPU. A missing page
@@ -108,6 +109,12 @@ enum IommuKind {
     Driver,
 }
 
+impl IommuKind {
+    fn word(self) -> &'static str {
+        Self::words().into_iter().find(|(_, kind)| *kind == self).expect("every kind has a word").0
+    }
+}
+
 impl Choice for IommuKind {
     fn words() -> Vec<(&'static str, Self)> {
         vec![("tables", Self::Tables), ("flat", Self::Flat), ("driver", Self::Driver)]
@@ -186,6 +193,8 @@ struct IommuFile {
     misses: Positive<SHORT>,
     walkers: Positive<WIDE>,
     page_walk_cache: Number<WIDE>,
+    page_walk_lines: Option<Number<WIDE>>,
+    host_memory: Option<Number>,
     flat: Number,
     shootdown: Number,
 }
@@ -211,7 +220,7 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     let pages = match of.kind.0 {
         Kind::None => return Ok(None),
         Kind::Flat => Pages::Flat(of.flat.cycles()),
-        Kind::Tables => tables(file, path, of.page_walk_cache.count())?,
+        Kind::Tables => Pages::Tables { page_walk_cache: levels(file, path, of.page_walk_cache.count())?, host: None },
     };
     let (entries, ways) = (of.l2_entries.map_or(0, Number::count), of.l2_ways.map_or(1, Positive::count));
     let second = (entries > 0).then(|| tlb(file, path, (entries, ways))).transpose()?;
@@ -233,7 +242,7 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
 
 /// Reads the translation of compute units; `None` if the file says that it takes no time, or if all caches of the GPU
 /// have virtual tags.
-pub fn of_gpus(file: &mut File, virtual_caches: VirtualCaches) -> Result<Option<GpuMmu>, MachineError> {
+pub fn of_gpus(file: &mut File, virtual_caches: VirtualCaches, cpu: bool) -> Result<Option<GpuMmu>, MachineError> {
     let path = "gpu.mmu";
     if virtual_caches == VirtualCaches::All {
         let none = "compute units have no TLBs, because all caches of the GPU have virtual tags (gpu.l2.tags)";
@@ -264,7 +273,7 @@ pub fn of_gpus(file: &mut File, virtual_caches: VirtualCaches) -> Result<Option<
         lifetimes: false,
     };
     let tlb = limited(file, path, (of.entries.count(), of.ways.count()))?;
-    Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file)? }))
+    Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file, cpu)? }))
 }
 
 /// Reads the second-level TLB of each GPU, if the file has one.
@@ -327,13 +336,9 @@ pub fn fbt(
     let table = tlb(file, path, (of.entries.count(), of.ways.count()))?;
     let time = |cycles: u64| Time(cycles * 1_000_000_000_000_000 / clock.0);
     let latency = time(of.wire.get());
-    let iommu = iommu(file)?;
+    let iommu = iommu(file, cpu)?;
     if cpu && iommu.faults() {
         let reason = "beside a CPU page tables are those of its kernel: it must be tables or flat";
-        return Err(file.wrong("system.iommu", Some("kind"), reason));
-    }
-    if iommu.reads() && !cpu {
-        let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat or driver";
         return Err(file.wrong("system.iommu", Some("kind"), reason));
     }
     if iommu.tlb.is_none() {
@@ -374,27 +379,31 @@ pub fn names(file: &mut File, virtual_caches: VirtualCaches) -> Result<Option<Tl
     tlb(file, path, (of.entries.count(), of.ways.count())).map(Some)
 }
 
-/// Reads the translation of compute units in a machine without a CPU, which has no page tables in memory.
+/// Reads the translation of compute units in a machine without a CPU, whose page tables lie in the memory of its host.
 pub fn without_cpu(file: &mut File, virtual_caches: VirtualCaches) -> Result<Option<GpuMmu>, MachineError> {
     if !file.founded("gpu.mmu") && virtual_caches != VirtualCaches::All {
         return Ok(None);
     }
-    let mmu = of_gpus(file, virtual_caches)?;
-    if mmu.is_some_and(|mmu| mmu.iommu.reads()) {
-        let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat or driver";
-        return Err(file.wrong("system.iommu", Some("kind"), reason));
-    }
+    let mmu = of_gpus(file, virtual_caches, false)?;
     if mmu.is_some() && file.has("system") {
         file.section::<Nothing>("system")?;
     }
     Ok(mmu)
 }
 
-fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
+/// Reads the IOMMU. Without a `cpu` its walkers read tables in the memory of the host outside.
+fn iommu(file: &mut File, cpu: bool) -> Result<Iommu, MachineError> {
     let (path, cache_path) = ("system.iommu", "system.iommu.cache");
     if file.has(path) {
-        let tables = file.key::<OneOf<IommuKind>>(path, "kind")?.0 == IommuKind::Tables;
-        idle_pages(file, path, !tables);
+        let kind = file.key::<OneOf<IommuKind>>(path, "kind")?.0;
+        idle_pages(file, path, kind != IommuKind::Tables);
+        if kind != IommuKind::Tables {
+            let why = Because::value("system.iommu.kind", kind.word(), &["tables"]);
+            ["page_walk_lines", "host_memory"].iter().for_each(|key| file.idle(&join(path, key), &why));
+        } else if cpu {
+            let why = Because::new("cpu", "page tables are those of the CPU's kernel, in the machine's own memory");
+            file.idle(&join(path, "host_memory"), &why);
+        }
         match file.key::<Limit<SHORT>>(path, "entries")?.count() {
             Some(0) => {
                 let why = Because::new("system.iommu.entries", "system.iommu.entries is 0: it has no TLB of its own");
@@ -410,16 +419,21 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
     let pages = match of.kind.0 {
         IommuKind::Flat => Pages::Flat(of.flat.cycles()),
         IommuKind::Driver => Pages::Driver(of.flat.cycles()),
-        IommuKind::Tables => tables(file, path, of.page_walk_cache.count())?,
+        IommuKind::Tables => tables(file, &of, cpu)?,
     };
     let cache = match of.kind.0 {
-        IommuKind::Flat | IommuKind::Driver => {
-            let kind = if of.kind.0 == IommuKind::Flat { "flat" } else { "driver" };
-            let why = Because::value("system.iommu.kind", kind, &["tables"]);
+        IommuKind::Tables if cpu => caches::cache(file, cache_path)?,
+        IommuKind::Tables => {
+            let why =
+                Because::new("system.iommu.kind", "without a CPU walkers keep what they have read (page_walk_lines)");
             file.idle_section::<CacheFile>(cache_path, &why)?;
             no_cache()
         }
-        IommuKind::Tables => caches::cache(file, cache_path)?,
+        kind => {
+            let why = Because::value("system.iommu.kind", kind.word(), &["tables"]);
+            file.idle_section::<CacheFile>(cache_path, &why)?;
+            no_cache()
+        }
     };
     let (entries, shootdown) = (of.entries.count(), of.shootdown.cycles());
     let tlb = (entries != Some(0)).then(|| limited(file, path, (entries, of.ways.count()))).transpose()?;
@@ -463,9 +477,38 @@ fn walkers(walkers: usize, shootdown: Cycles) -> WalkersSpec {
     WalkersSpec { walkers, queue: walkers, shootdown }
 }
 
-/// Walkers with a fully associative cache of upper levels; 0 entries: no cache.
-fn tables(file: &File, path: &str, entries: usize) -> Result<Pages, MachineError> {
+/// The tables that an IOMMU's walkers read: those of a CPU's kernel, or those in the memory of the host outside.
+fn tables(file: &File, of: &IommuFile, cpu: bool) -> Result<Pages, MachineError> {
+    let path = "system.iommu";
+    let lines = of.page_walk_lines.map_or(0, Number::count);
+    let page_walk_cache = match (levels(file, path, of.page_walk_cache.count())?, lines) {
+        (levels, 0) => levels,
+        (None, lines) => {
+            let spec = TlbSpec::new(lines, lines);
+            let lines = spec.map_err(|error| file.wrong(path, Some("page_walk_lines"), error.to_string()))?;
+            Some(PageWalkCache::Lines(lines))
+        }
+        (Some(_), _) => {
+            let reason =
+                "walkers keep lines of the tables, or entries of upper levels (page_walk_cache): one of them must be 0";
+            return Err(file.wrong(path, Some("page_walk_lines"), reason));
+        }
+    };
+    let host = match (cpu, of.host_memory) {
+        (true, _) => None,
+        (false, Some(latency)) => Some(latency.cycles()),
+        (false, None) => {
+            let reason =
+                "without a CPU page tables lie in the memory of the host: say how many cycles a read of it takes";
+            return Err(file.wrong(path, Some("host_memory"), reason));
+        }
+    };
+    Ok(Pages::Tables { page_walk_cache, host })
+}
+
+/// A fully associative cache of entries of upper levels; 0 entries: none.
+fn levels(file: &File, path: &str, entries: usize) -> Result<Option<PageWalkCache>, MachineError> {
     let cache = (entries > 0).then(|| TlbSpec::new(entries, entries)).transpose();
-    let page_walk_cache = cache.map_err(|error| file.wrong(path, Some("page_walk_cache"), error.to_string()))?;
-    Ok(Pages::Tables { page_walk_cache })
+    let cache = cache.map_err(|error| file.wrong(path, Some("page_walk_cache"), error.to_string()))?;
+    Ok(cache.map(PageWalkCache::Levels))
 }

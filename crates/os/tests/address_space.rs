@@ -150,6 +150,20 @@ fn huge_pages_are_used_where_requested_and_split_when_part_of_one_changes() {
 }
 
 #[test]
+fn large_anonymous_memory_begins_where_a_huge_page_may_if_such_pages_are_used() {
+    let mut space = space();
+    space.huge_pages = true;
+    for _ in 0..3 {
+        let start = space.map(request(HUGE_PAGE + PAGE)).unwrap();
+        assert!(start.is_multiple_of(HUGE_PAGE));
+        for (page, size) in [(start, HUGE_PAGE), (start + HUGE_PAGE, PAGE)] {
+            space.store(page, Size::B8, 1).unwrap();
+            assert_eq!(walk(space.frames(), space.root(), VirtAddr(page)).unwrap().size, size);
+        }
+    }
+}
+
+#[test]
 fn memory_that_is_given_back_can_be_used_again() {
     let mut space = AddressSpace::new(Bytes(2 << 20));
     for round in 0..20 {

@@ -364,6 +364,10 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "ordered", rounds: 1, build: nmoesi::ordered },
             Setup { name: "claim-through", rounds: 1, build: nmoesi::claim_through },
             Setup { name: "claim-back", rounds: 1, build: nmoesi::claim_back },
+            Setup { name: "owned-lines", rounds: 0, build: nmoesi::owned_lines },
+            Setup { name: "owned-by-core", rounds: 0, build: nmoesi::owned_by_core },
+            Setup { name: "owned-cores", rounds: 0, build: nmoesi::owned_cores },
+            Setup { name: "owned-loads", rounds: 1, build: nmoesi::owned_loads },
             Setup { name: "atomics", rounds: 0, build: |_, lines| nmoesi::stores(2, lines).with_atomics() },
             Setup { name: "n-atomics", rounds: 1, build: |_, lines| nmoesi::n_stores(2, lines).with_atomics() },
             Setup {

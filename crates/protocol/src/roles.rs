@@ -1,7 +1,7 @@
 //! What a machine needs to know about a protocol: the controller for each role, the guarantees to readers, and the
 //! elements that the machine must have.
 
-use crate::{Controller, Stamp, Table};
+use crate::{Controller, Sharers, Stamp, Table};
 use mem::{LINE, LineAddr, PhysAddr, Zone};
 use std::sync::Arc;
 
@@ -46,6 +46,9 @@ pub struct Parameters {
     pub releases_home: bool,
     /// Bytes that a bit of a mask stands for if memories are levels: 1, 2, 4 or 8.
     pub grain: u8,
+    /// If memories are levels: the numbers of the nodes above the host's memory that hold single lines, not blocks: the
+    /// CPU's last-level cache.
+    pub singles: Sharers,
     /// Whether there are several GPUs.
     pub peers: bool,
     /// Whether bytes that a GPU releases must leave its second-level cache, because a CPU does not see them there.
@@ -93,6 +96,7 @@ impl Default for Parameters {
             peer_transfer: false,
             releases_home: true,
             grain: 1,
+            singles: Sharers::NONE,
             peers: false,
             recalls: false,
             atomics: Atomics::Here,

@@ -54,6 +54,15 @@ fn a_holder_that_gives_bytes_back_makes_the_others_give_the_block_up_or_they_rea
     assert!(is_violated(hasty, 1));
 }
 
+/// The last-level cache asks for a line to write although a core only loads it: other holders then give up what they
+/// have written without coherence. If the cache asked for the line to read, the core would be given older bytes.
+#[test]
+fn a_core_that_only_asks_to_read_does_not_see_what_a_gpu_wrote_without_coherence() {
+    let hasty = changed(nmoesi::owned_loads(2, 1), "nmoesi_l2", "I", "GetAlone", "I_GetS Ask GetS");
+    assert!(is_violated(hasty, 1));
+    assert!(!is_violated(nmoesi::owned_loads(2, 1), 1));
+}
+
 /// Bytes that an owner wrote before a release stay with it, marked as newer than the host's. Another GPU that received
 /// the block may have written over them in the meantime. So when the owner asks for the block for writing, its bytes
 /// have to be merged into the host's memory first.

@@ -18,6 +18,11 @@ impl Entry {
     const NO_EXECUTE: u64 = 1 << 63;
     const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 
+    /// An entry that leads to a page, or to a table.
+    pub fn to(address: PhysAddr, writable: bool) -> Entry {
+        Entry(address.0 | Entry::PRESENT | if writable { Entry::WRITABLE } else { 0 })
+    }
+
     pub fn is_present(self) -> bool {
         self.0 & Entry::PRESENT != 0
     }

@@ -38,7 +38,16 @@ pub enum Walk {
     /// A walk takes a fixed time and looks into tables that a driver keeps.
     Driver { latency: Cycles, tables: DriverTables },
     /// A walk reads the tables through `memory`.
-    Tables { memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec> },
+    Tables { memory: Wire<Reply, Request>, page_walk_cache: Option<PageWalkCache> },
+}
+
+/// What walkers keep of the tables that they have read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageWalkCache {
+    /// Entries of upper levels, found by virtual address: a walk begins below them.
+    Levels(TlbSpec),
+    /// Lines of the tables, found by physical address (`[vcache 3]`). A look-up takes a cycle.
+    Lines(TlbSpec),
 }
 
 /// Starts walkers at `scope`, which answer the requests on the wires `askers`.
@@ -235,7 +244,17 @@ impl Walker {
         let (mut table, mut level) = tables.begin(asid, virt).unwrap_or((root, TOP_LEVEL));
         loop {
             let at = entry_at(table, virt, level);
-            let entry = tables.read(self.number, asid, at, cx).await;
+            // Pages are added, and rights are given, without a shootdown: a line that is kept may lack them.
+            let suffices = |entry: &Entry| {
+                entry.is_present() && (!question.write || !entry.is_leaf(level) || entry.rights().write)
+            };
+            let entry = match tables.kept(at).filter(suffices) {
+                Some(entry) => {
+                    cx.pause(1).await;
+                    entry
+                }
+                None => tables.read(self.number, asid, at, cx).await,
+            };
             if !entry.is_present() {
                 return Err(Mistranslation::NotPresent { asid, virt, level, at, entry: entry.0 });
             }
@@ -286,41 +305,75 @@ struct Tables {
     /// For each walker, its current read.
     reads: Rc<[Read]>,
     page_walk_cache: Option<RefCell<Sets<Upper>>>,
+    lines: Option<Lines>,
     entries_read: Counter,
     page_walk_cache_hits: Counter,
 }
 
 struct Read {
-    entry: Cell<Entry>,
+    data: Cell<Block<LINE>>,
     came: EventCount,
 }
 
+/// Lines of the tables that walkers keep.
+struct Lines {
+    kept: RefCell<Sets<(PhysAddr, Block<LINE>)>>,
+    /// Number of shootdowns so far: a line that was read before the last one is not kept.
+    shootdowns: Cell<u64>,
+    hits: Counter,
+}
+
 impl Tables {
-    fn new(walkers: usize, memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec>, scope: &Scope) -> Tables {
+    fn new(walkers: usize, memory: Wire<Reply, Request>, cache: Option<PageWalkCache>, scope: &Scope) -> Tables {
         let came = |number| scope.scope(("walker", number)).eventcount_for("came", Reason::Resource);
-        let reads: Rc<[Read]> = (0..walkers).map(|n| Read { entry: Cell::new(Entry(0)), came: came(n) }).collect();
+        let reads: Rc<[Read]> = (0..walkers).map(|n| Read { data: Cell::new(Block::EMPTY), came: came(n) }).collect();
         let (answers, of) = (memory.from, Rc::clone(&reads));
         scope.serve("listen", |_| async move {
             loop {
                 let reply = answers.recv(Lane::Reply).await;
                 let read = &of[reply.id.0 as usize];
-                read.entry.set(entry_of(&reply));
+                read.data.set(reply.data);
                 read.came.advance();
             }
         });
         Tables {
             memory: memory.to,
             reads,
-            page_walk_cache: page_walk_cache.map(|spec| RefCell::new(spec.build())),
+            page_walk_cache: match cache {
+                Some(PageWalkCache::Levels(spec)) => Some(RefCell::new(spec.build())),
+                _ => None,
+            },
+            lines: match cache {
+                Some(PageWalkCache::Lines(spec)) => Some(Lines {
+                    kept: RefCell::new(spec.build()),
+                    shootdowns: Cell::new(0),
+                    hits: scope.counter("entries_kept"),
+                }),
+                _ => None,
+            },
             entries_read: scope.counter("entries_read"),
             page_walk_cache_hits: scope.counter("page_walk_cache_hits"),
         }
     }
 
-    /// Reads an entry of a table.
+    /// An entry of a table, if its line is kept.
+    fn kept(&self, at: PhysAddr) -> Option<Entry> {
+        let lines = self.lines.as_ref()?;
+        let line = at.align_down(Bytes(LINE as u64));
+        let mut kept = lines.kept.borrow_mut();
+        let (_, data) = kept.look_up(line.0 / LINE as u64, |(other, _)| *other == line)?;
+        lines.hits.increment();
+        Some(entry_of(data, at))
+    }
+
+    /// Reads an entry of a table; where lines are kept, with its line.
     async fn read(&self, walker: usize, asid: Asid, at: PhysAddr, cx: &Context) -> Entry {
         let line = Bytes(LINE as u64);
-        let mask = Mask::range(at.offset_in(line).0 as usize, 8);
+        let mask = match &self.lines {
+            Some(_) => Mask::first(LINE),
+            None => Mask::range(at.offset_in(line).0 as usize, 8),
+        };
+        let shootdowns = self.lines.as_ref().map(|lines| lines.shootdowns.get());
         let request = Request {
             id: RequestId(walker as u64),
             access: Access::Load,
@@ -340,7 +393,13 @@ impl Tables {
         while came.rest(seen + 1).await {
             cx.needs_of_receiver(format!("the entry of a page table at {:#x}", at.0), &self.memory, Lane::Request);
         }
-        self.reads[walker].entry.get()
+        let data = self.reads[walker].data.get();
+        if let Some(lines) = self.lines.as_ref().filter(|lines| Some(lines.shootdowns.get()) == shootdowns) {
+            let (mut kept, line) = (lines.kept.borrow_mut(), at.align_down(line));
+            kept.remove(line.0 / LINE as u64, |(other, _)| *other == line);
+            kept.put(line.0 / LINE as u64, (line, data));
+        }
+        entry_of(&data, at)
     }
 
     /// The lowest table on the path to an address that the page-walk cache knows, and its level.
@@ -365,8 +424,12 @@ impl Tables {
     }
 
     /// Drops entries that may lead to a page. Upper levels belong to many pages, so all entries of the address space
-    /// go, as on `invlpg`.
+    /// go, as on `invlpg`. Of lines it is not known which space they belong to.
     fn forget(&self, what: &Shootdown) -> usize {
+        if let Some(lines) = &self.lines {
+            lines.shootdowns.set(lines.shootdowns.get() + 1);
+            return lines.kept.borrow_mut().retain(|_| false);
+        }
         let Some(cache) = &self.page_walk_cache else { return 0 };
         cache.borrow_mut().retain(|upper| match what {
             Shootdown::Page { asid, .. } | Shootdown::Space { asid } => upper.asid != *asid,
@@ -375,10 +438,11 @@ impl Tables {
     }
 }
 
-fn entry_of(reply: &Reply) -> Entry {
-    let place = reply.data.mask().0.trailing_zeros() as usize;
-    let bytes = reply.data.bytes().get(place..place + 8).and_then(|bytes| bytes.try_into().ok());
-    Entry(u64::from_le_bytes(bytes.expect("a load is answered with the bytes that it asked for")))
+/// The entry at an address, out of its line.
+fn entry_of(data: &Block<LINE>, at: PhysAddr) -> Entry {
+    let place = at.offset_in(Bytes(LINE as u64)).0 as usize;
+    let bytes = data.bytes()[place..place + 8].try_into().expect("an entry lies in one line");
+    Entry(u64::from_le_bytes(bytes))
 }
 
 /// Carries out shootdowns. Walks that began before may have read old entries, so they have to end first.

@@ -149,8 +149,11 @@ impl Cache {
         }
     }
 
-    /// Whether a notice is held back.
+    /// Whether a notice is held back. A line that came for one use is in no table.
     pub(super) fn keeps_back(&mut self, notice: &Msg<LINE>) -> bool {
+        if notice.of.is_none() && self.tags.as_ref().is_some_and(|tags| tags.once == Some(notice.line)) {
+            return true;
+        }
         let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.as_mut()) else { return false };
         let kept = notice.of.is_none();
         swept.extend(kept.then_some(*notice));

@@ -17,8 +17,12 @@ use protocol::{Cell, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Roster
 use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeSet, VecDeque},
+    rc::Rc,
     sync::Arc,
 };
+
+/// Called after each step of a block, with the block's first line and its record.
+pub type BlockWatcher = Rc<dyn Fn(LineAddr, &Line<LINE>)>;
 
 /// The part of the address space that the memory holds.
 pub enum Extent {
@@ -80,6 +84,7 @@ pub struct Directory {
     pub accesses: Vec<Access>,
     /// Reports reads and writes here to the golden image.
     pub reporter: Option<Reporter>,
+    pub watcher: Option<BlockWatcher>,
 }
 
 impl Directory {
@@ -116,6 +121,7 @@ impl Directory {
             out: Vec::new(),
             accesses: Vec::new(),
             reporter: None,
+            watcher: None,
         }
     }
 
@@ -230,6 +236,9 @@ impl Directory {
             return Ok(false);
         }
         self.known.insert(block, line);
+        if let Some(watcher) = &self.watcher {
+            watcher(block, &line);
+        }
         if msg.lane() == Lane::Reply
             && let Some(asked) = self.asked.get_mut(&block)
             && let Some(at) = asked.iter().position(|node| *node == msg.from)

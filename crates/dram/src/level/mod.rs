@@ -10,7 +10,7 @@
 mod bytes;
 mod directory;
 
-pub use directory::{Access, Directory, Extent};
+pub use directory::{Access, BlockWatcher, Directory, Extent};
 
 use crate::{dram::Dram, memory};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope, Series};
@@ -99,6 +99,12 @@ impl Level {
     /// Reports all reads and writes here to the golden image.
     pub fn checked_by(mut self, reporter: Option<Reporter>) -> Self {
         self.directory.reporter = reporter;
+        self
+    }
+
+    /// Calls `watcher` after each step of a block.
+    pub fn watched_by(mut self, watcher: Option<BlockWatcher>) -> Self {
+        self.directory.watcher = watcher;
         self
     }
 

@@ -21,7 +21,7 @@ use dram::{Backing, Level, Memory, Sides, Store};
 use engine::{Lane, Scope};
 use gpu::{Caches, CommandProcessor, ComputeUnit, Dispatcher, DispatcherSpec};
 use interconnect::{FabricWire, Packet, Reporter, Side, Station, Wire, deal, fabric, network};
-use mem::{Reply, Request};
+use mem::{LINE, Reply, Request};
 use protocol::Node;
 use std::{rc::Rc, sync::Arc};
 use vm::{Control, Mmu, MmuPort, Roots, Shootdowns};
@@ -261,6 +261,9 @@ impl<'a> Builder<'a> {
         let reported = !self.plan.element(id).reports.is_empty();
         let level = Level::new(plan.spec.clone(), extent, side, scope);
         let level = level.checked_by(if reported { self.reporter(id, 0, scope) } else { None });
+        let block = (plan.spec.directory.lines() * LINE) as u64;
+        let watcher = plan.watched.zip(self.view.as_ref()).map(|(gpus, view)| view.of_host_directory(gpus, block));
+        let level = level.watched_by(watcher);
         scope.serve("control", |cx| level.run(cx));
     }
 
@@ -460,7 +463,7 @@ impl<'a> Builder<'a> {
                 processor
             })
             .collect();
-        let front_end = FrontEnd::build(front_end, processors, Rc::new(Coherent), None, scope);
+        let front_end = FrontEnd::build(front_end, processors, Rc::new(Coherent), None, None, scope);
         if forgets == Some(Forgotten::Shootdown)
             && let Some((shootdowns, kernel)) = &mut self.translators.shootdowns
         {

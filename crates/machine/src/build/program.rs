@@ -46,9 +46,11 @@ impl Builder<'_> {
         }
         let ProgramPlan { cores, threads, kernel: system, slice, .. } = *plan;
         let spec = SoftwareSpec { cores, threads, system, slice };
+        // One image of all caches keeps apart what memory has received.
+        let landed = self.plan.domains.len() == 1;
         let bells: Vec<EventCount> = (0..cores).map(|core| scope.scope(("core", core)).eventcount("bell")).collect();
         let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), finish);
-        software.with_process(|process| put(process, self.stores, &self.plan.channels, loader, false, Some));
+        software.with_process(|process| put(process, self.stores, &self.plan.channels, loader, landed, Some));
         software.attach(&inside, usage);
         if let Some(view) = &self.view {
             software.set_look(view.look());
@@ -114,7 +116,7 @@ impl Builder<'_> {
         };
         let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
         let gpus = self.command_processors(id, scope);
-        let front_end = FrontEnd::build(plan.spec, gpus, caches, observer, scope);
+        let front_end = FrontEnd::build(plan.spec, gpus, caches, observer, self.page_tables(), scope);
         match &self.running {
             Some(Running { inside, .. }) => {
                 self.take_pages_away(inside, &front_end, scope);

@@ -10,7 +10,7 @@
 
 use super::elements::Builder;
 use crate::{
-    plan::{EdgeId, FbtPlan, Freight, Id, WalkersPlan, What},
+    plan::{EdgeId, Element, FbtPlan, Freight, Id, WalkersPlan, What},
     program::{KnownSoftware, Software, Translations},
     translation::Pages,
 };
@@ -23,8 +23,8 @@ use std::{
     rc::Rc,
 };
 use vm::{
-    DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SecondLevel, SharedTlb,
-    SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
+    DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, PageTables, Roots, SecondLevel,
+    SharedTlb, SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
 };
 
 /// One end of a link that carries translation requests, or shootdowns.
@@ -62,18 +62,39 @@ pub struct Translators {
     /// Sends shootdowns to all elements, and its scope; `tables`: the page tables that a driver keeps.
     pub shootdowns: Option<(Rc<Shootdowns>, Scope)>,
     pub tables: DriverTables,
+    /// The tables in the memory of a host outside, if walkers read them there.
+    page_tables: Option<PageTables>,
     /// The forward-backward table, shared by its element and the IOMMU.
     pub fbt: Option<FbtTables>,
 }
 
+impl Translators {
+    /// The tables in the memory of a host outside. Clones share them.
+    fn page_tables(&mut self) -> PageTables {
+        self.page_tables.get_or_insert_with(|| PageTables::new(&self.roots)).clone()
+    }
+}
+
 impl Builder<'_> {
+    /// The tables in which a front end enters the pages of kernels, if walkers read those of a host outside.
+    pub(super) fn page_tables(&mut self) -> Option<PageTables> {
+        let reads = |element: &Element| {
+            matches!(&element.what, What::Walkers(WalkersPlan { pages: Pages::Tables { host: Some(_), .. }, .. }))
+        };
+        self.plan.elements.iter().any(reads).then(|| self.translators.page_tables())
+    }
+
     pub(super) fn walkers(&mut self, id: Id, plan: &WalkersPlan, scope: &Scope) {
-        let memory = self.asks(id).pop();
-        let walk = match (plan.pages, memory) {
-            (Pages::Tables { page_walk_cache }, Some(memory)) => Walk::Tables { memory, page_walk_cache },
-            (Pages::Flat(latency), _) => Walk::Flat { latency },
-            (Pages::Driver(latency), _) => Walk::Driver { latency, tables: self.translators.tables.clone() },
-            (Pages::Tables { .. }, None) => unreachable!("walkers that read tables have a cache"),
+        let walk = match plan.pages {
+            Pages::Tables { page_walk_cache, host } => {
+                let memory = match host {
+                    Some(latency) => self.translators.page_tables().memory(latency, &scope.scope("walkers")),
+                    None => self.asks(id).pop().expect("walkers that read a kernel's tables have a cache"),
+                };
+                Walk::Tables { memory, page_walk_cache }
+            }
+            Pages::Flat(latency) => Walk::Flat { latency },
+            Pages::Driver(latency) => Walk::Driver { latency, tables: self.translators.tables.clone() },
         };
         let asked: Vec<EdgeId> = self.plan.edges_of(id, Freight::Translations).collect();
         let take = |edge| self.wires.translated.remove(&edge).expect("both ends of every edge are in place");

@@ -4,10 +4,16 @@
 //! the cores' caches hold, and memory's contents for other lines. A store changes it when a first-level cache performs
 //! the store. A line that the GPU may write is *away*: a load from it waits until the line has returned, and takes the
 //! returned bytes. If the GPU writes to memory past the CPU's caches, such a write changes the image only of lines that
-//! these caches do not hold, so a missing flush has a visible effect.
+//! these caches do not hold, so a missing flush has a visible effect. If memories of GPUs are levels above the host's, a
+//! line is away from the time at which its block was given to a GPU until the last-level cache, which gave it up for
+//! that, is given the line again.
 
-use crate::{plan, program::Software};
+use crate::{
+    plan::{self, GpusWrite},
+    program::Software,
+};
 use cache::{LineWatcher, Watcher};
+use dram::BlockWatcher;
 use mem::{LINE, LineAddr};
 use os::memory::{Look, Sight};
 use protocol::{Controller, Kind, Line, Msg, Node, Place, Roster, Sharers, mesi::directory};
@@ -24,6 +30,8 @@ pub struct CoresView {
     software: OnceCell<Software>,
     /// Lines held at or above the last-level cache, if the GPU writes to memory past it. Never iterated.
     held: Option<RefCell<FxHashSet<LineAddr>>>,
+    /// Whether memories of GPUs are levels above the host's.
+    levels: bool,
     /// The directory's place, and the GPU's caches among its sharers.
     me: Node,
     below: Node,
@@ -33,9 +41,10 @@ pub struct CoresView {
 
 impl CoresView {
     pub fn new(plan: plan::CoresView) -> Rc<Self> {
-        let plan::CoresView { me, below, above, gpus, past } = plan;
-        let held = past.then(RefCell::default);
-        Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, me, below, above, gpus })
+        let plan::CoresView { me, below, above, gpus, gpus_write } = plan;
+        let held = (gpus_write == GpusWrite::Past).then(RefCell::default);
+        let levels = gpus_write == GpusWrite::Levels;
+        Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, levels, me, below, above, gpus })
     }
 
     /// Connects the view to the process.
@@ -77,6 +86,12 @@ impl CoresView {
                 view.holds(held, msg, line);
                 return;
             }
+            if view.levels {
+                if msg.kind == Kind::PutX {
+                    view.came(msg.line, line);
+                }
+                return;
+            }
             let place = Place { me: view.me, below: view.below, above: &view.above };
             let granted = Controller::<LINE>::granted(&directory::L3, place, line);
             let writers = granted.map_or(Sharers::NONE, |granted| granted.writers);
@@ -88,11 +103,26 @@ impl CoresView {
         })
     }
 
+    /// Observer of a directory of the host's memory, for the blocks that memories of GPUs hold: `gpus` among its sharers.
+    pub fn of_host_directory(self: &Rc<Self>, gpus: Sharers, block: u64) -> BlockWatcher {
+        let (view, theirs) = (Rc::clone(self), RefCell::new(FxHashSet::default()));
+        Rc::new(move |first, record| {
+            let mut theirs = theirs.borrow_mut();
+            if !record.sharers.meets(gpus) {
+                theirs.remove(&first);
+            } else if theirs.insert(first) {
+                let lines = (first.0..first.0 + block).step_by(LINE).map(LineAddr);
+                view.away.borrow_mut().extend(lines);
+            }
+        })
+    }
+
     /// Observer of a core's second-level cache, for lines that come directly from the GPU.
     pub fn of_core_l2(self: &Rc<Self>) -> LineWatcher {
         let view = Rc::clone(self);
         Rc::new(move |msg, line, _| {
-            if matches!(msg.kind, Kind::PutS | Kind::PutClnX | Kind::PutX) && line.data.is_full() {
+            let arrives = matches!(msg.kind, Kind::PutS | Kind::PutClnX | Kind::PutX) && line.data.is_full();
+            if arrives && !view.levels {
                 view.came(msg.line, line);
             }
         })

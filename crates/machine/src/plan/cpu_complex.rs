@@ -13,9 +13,10 @@
 mod connect;
 
 use super::{
-    CachePlan, CorePlan, CoresView, FrontEndPlan, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay, TesterPlan, View,
-    WalkersPlan, What,
+    CachePlan, CorePlan, CoresView, FrontEndPlan, GpusWrite, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay,
+    TesterPlan, View, WalkersPlan, What,
     lower::{HISTORY, Lowering, Population, cache_spec, spec_of},
+    memory::Levels,
     numbers::FLUSHER,
 };
 use crate::{
@@ -39,16 +40,6 @@ use std::sync::Arc;
 /// The latency of a page walk for testers, which have no page tables.
 const UNTOLD: Cycles = Cycles(40);
 
-/// A controller of the CPU's protocol.
-fn of_cpu(role: Role) -> Seat {
-    mesi::seats(role, &Parameters::default()).expect("it has one in every place of a CPU")
-}
-
-/// The table of orders for a role of the CPU's protocol.
-fn orders_of_cpu(role: Role) -> &'static Table {
-    mesi::orders(role, &Parameters::default()).expect("every cache of a CPU has one")
-}
-
 /// The partition of the complex.
 const PART: usize = 0;
 
@@ -65,7 +56,7 @@ pub(super) struct CpuIds {
     front_end: Id,
     pub dispatchers: Vec<Id>,
     program: Option<Id>,
-    pub hub: Id,
+    pub hub: Option<Id>,
     memories: Vec<Id>,
     agent: Id,
     network: Id,
@@ -93,7 +84,7 @@ struct Clocks {
 }
 
 impl Lowering<'_> {
-    pub(super) fn complex(&mut self, cpu: &CpuComplex, memory_clock: Option<usize>) -> CpuIds {
+    pub(super) fn complex(&mut self, cpu: &CpuComplex, memory_clock: Option<usize>, levels: Option<&Levels>) -> CpuIds {
         let (of_cpu, system) = (self.clock(cpu.clock), self.clock(cpu.system_clock));
         let memory = memory_clock.unwrap_or_else(|| self.clock(cpu.system_clock));
         let clocks = Clocks { cpu: of_cpu, system, memory };
@@ -122,7 +113,7 @@ impl Lowering<'_> {
             front_end: Id(usize::MAX),
             dispatchers: Vec::new(),
             program: None,
-            hub: Id(usize::MAX),
+            hub: None,
             memories: Vec::new(),
             agent: Id(usize::MAX),
             network: Id(usize::MAX),
@@ -131,9 +122,14 @@ impl Lowering<'_> {
             Population::Testers | Population::PagedTesters => self.testers(cpu, &mut ids, caches, clocks),
             _ => self.program(cpu, &mut ids, caches, clocks),
         }
-        let hub = NetworkSpec { topology: Topology::Crossbar, latency: Cycles(1), ..cpu.network };
-        ids.hub = self.plan.add(Path::to("hub"), (self.gpu_clock, PART), None, What::Network(hub, Relay::Any));
-        ids.memories = (0..cpu.channels.count).map(|channel| self.channel(cpu, channel, clocks)).collect();
+        ids.hub = cpu.hub.map(|_| {
+            let hub = NetworkSpec { topology: Topology::Crossbar, latency: Cycles(1), ..cpu.network };
+            self.plan.add(Path::to("hub"), (self.gpu_clock, PART), None, What::Network(hub, Relay::Any))
+        });
+        ids.memories = match levels {
+            Some(levels) => levels.hosts.clone(),
+            None => (0..cpu.channels.count).map(|channel| self.channel(cpu, channel, clocks)).collect(),
+        };
         ids.agent = self.plan.add(Path::to("system_agent"), (clocks.system, PART), None, What::Agent);
         ids.network =
             self.plan.add(Path::to("network"), (clocks.system, PART), None, What::Network(cpu.network, Relay::Any));
@@ -146,7 +142,28 @@ impl Lowering<'_> {
         let above = Roster::row(numbers.core_l2(0), Sharers::MOST);
         let gpus = numbers.gpu_l2s().into_iter().map(|node| above.sharer(node)).fold(Sharers::NONE, Sharers::or);
         let (me, below) = (numbers.l3(0), numbers.memory(0));
-        CoresView { me, below, above, gpus, past: cpu.join == Join::Memory }
+        let gpus_write = match cpu.join {
+            Join::LastLevel => GpusWrite::Tracked,
+            Join::Memory => GpusWrite::Past,
+            Join::Directories => GpusWrite::Levels,
+        };
+        CoresView { me, below, above, gpus, gpus_write }
+    }
+
+    /// A controller of the CPU's protocol: that of the GPUs if its caches are members, else MESI.
+    fn of_cpu(&self, role: Role) -> Seat {
+        if self.cpu_on_levels() {
+            return self.machine.protocol.seat(role);
+        }
+        mesi::seats(role, &Parameters::default()).expect("it has one in every place of a CPU")
+    }
+
+    /// The table of orders for a role of the CPU's protocol.
+    fn orders_of_cpu(&self, role: Role) -> &'static Table {
+        if self.cpu_on_levels() {
+            return self.machine.protocol.orders(role);
+        }
+        mesi::orders(role, &Parameters::default()).expect("every cache of a CPU has one")
     }
 
     fn cache_mut(&mut self, id: Id) -> &mut CachePlan {
@@ -173,9 +190,9 @@ impl Lowering<'_> {
         let below = Interleave::One(self.numbers.core_l2(core));
         let me = self.numbers.code(core);
         let spec = cache_spec(
-            spec_of(&cpu.l1i, of_cpu(Role::CoreCode), me, below, Roster::NONE),
+            spec_of(&cpu.l1i, self.of_cpu(Role::CoreCode), me, below, Roster::NONE),
             cpu.l1i.ports,
-            orders_of_cpu(Role::CoreCode),
+            self.orders_of_cpu(Role::CoreCode),
         );
         let plan = CachePlan { spec, section: "cpu.l1i", first_level: true, view: None, speaks_to: None };
         let l1i = self.plan.add(own.clone().and("l1i"), place, Some(me), What::Cache(Box::new(plan)));
@@ -189,9 +206,9 @@ impl Lowering<'_> {
         let (section, of) = of;
         let (me, below) = (self.numbers.l1d(number), Interleave::One(self.numbers.core_l2(number)));
         let spec = cache_spec(
-            spec_of(&of, of_cpu(Role::CoreData), me, below, Roster::NONE),
+            spec_of(&of, self.of_cpu(Role::CoreData), me, below, Roster::NONE),
             of.ports,
-            orders_of_cpu(Role::CoreData),
+            self.orders_of_cpu(Role::CoreData),
         );
         let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
@@ -204,9 +221,9 @@ impl Lowering<'_> {
         let complex = self.machine.cpu.as_ref().expect("only a complex has such caches");
         let slices = complex.slices().deal(|slice| self.numbers.l3(slice));
         let spec = cache_spec(
-            spec_of(&of, of_cpu(Role::CoreL2), me, slices, Roster::row(self.numbers.l1d(number), 2)),
+            spec_of(&of, self.of_cpu(Role::CoreL2), me, slices, Roster::row(self.numbers.l1d(number), 2)),
             of.ports,
-            orders_of_cpu(Role::CoreL2),
+            self.orders_of_cpu(Role::CoreL2),
         );
         let plan = CachePlan { spec, section, first_level: false, view: Some(View::Arrivals), speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
@@ -268,10 +285,13 @@ impl Lowering<'_> {
 
     fn slice(&mut self, cpu: &CpuComplex, slice: usize, clocks: Clocks) -> Id {
         let me = self.numbers.l3(slice);
-        let homes = cpu.channels.deal(|channel| self.numbers.memory(channel));
+        let homes = cpu.channels.deal(|channel| match self.cpu_on_levels() {
+            true => self.numbers.host_memory(channel),
+            false => self.numbers.memory(channel),
+        });
         let above = Roster::row(self.numbers.core_l2(0), Sharers::MOST);
-        let bank = spec_of(&cpu.l3, of_cpu(Role::LastLevel), me, homes, above);
-        let plain = cache_spec(bank, cpu.l3.ports, orders_of_cpu(Role::LastLevel));
+        let bank = spec_of(&cpu.l3, self.of_cpu(Role::LastLevel), me, homes, above);
+        let plain = cache_spec(bank, cpu.l3.ports, self.orders_of_cpu(Role::LastLevel));
         let spec = cache::CacheSpec {
             lifts_requests: true,
             flushes_lines: true,
@@ -315,7 +335,7 @@ impl Lowering<'_> {
         let place = (clocks.cpu, PART);
         let gpus = GpusSpec {
             wavefronts: self.machine.wavefronts(),
-            coherent: cpu.join == Join::LastLevel && cpu.shared,
+            coherent: !cpu.flushes(),
             memories: self.memories_of_driver(),
             block: Bytes(LINE as u64),
             apart: false,
@@ -341,8 +361,9 @@ impl Lowering<'_> {
         let plan = FrontEndPlan { spec: self.front_end_spec(Some(cpu)), flushes: cpu.flushes() };
         let at_gpu = (self.gpu_clock, PART);
         ids.front_end = self.plan.add(Path::to("front_end"), at_gpu, Some(FLUSHER), What::FrontEnd(plan));
-        if self.meets_another_protocol() {
-            self.plan.report(ids.front_end, "front_end".to_owned(), Some(Side::Gpu));
+        if self.meets_another_protocol() || self.cpu_on_levels() {
+            let side = self.meets_another_protocol().then_some(Side::Gpu);
+            self.plan.report(ids.front_end, "front_end".to_owned(), side);
         }
     }
 
@@ -352,7 +373,7 @@ impl Lowering<'_> {
         let (me, gpus) = (numbers.memory(channel), numbers.gpu_l2s());
         let apart = cpu.join == Join::Memory;
         let plain = MemorySpec {
-            controller: of_cpu(Role::Home),
+            controller: self.of_cpu(Role::Home),
             me,
             above: Arc::default(),
             beside: None,
@@ -366,13 +387,13 @@ impl Lowering<'_> {
             plain
         } else if self.meets_another_protocol() {
             let members = Arc::new(Roster::row(numbers.l3(0), cpu.slices));
-            let beside = Some(Beside { controller: of_cpu(Role::Home), members });
+            let beside = Some(Beside { controller: self.of_cpu(Role::Home), members });
             let controller = machine.protocol.seat(Role::Home);
             let room = machine.tsu.map(|room| RoomSpec { share: cpu.channels.share(channel), ..room });
             MemorySpec { controller, above: Arc::new(Roster::new(gpus)), beside, watch_first: true, room, ..plain }
         } else {
             let members = Arc::new(Roster::new(gpus));
-            MemorySpec { beside: Some(Beside { controller: of_cpu(Role::Directory), members }), ..plain }
+            MemorySpec { beside: Some(Beside { controller: self.of_cpu(Role::Directory), members }), ..plain }
         };
         let mut speaks_to = numbers.slices_and_gpu_l2s();
         speaks_to.extend(numbers.engines().filter(|_| machine.fabric.is_some()));

@@ -15,7 +15,7 @@ pub struct Domain {
 /// The members of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Members {
-    /// The CPU's caches, and those of GPUs, which the CPU's directory tracks.
+    /// The CPU's caches, and those of GPUs: the CPU's directory tracks them, or directories of memory track both.
     All,
     Cpu,
     Gpus,
@@ -31,6 +31,7 @@ impl Domain {
             Some(complex) if complex.join == Join::LastLevel => {
                 vec![Self { members: Members::All, sees: Sees::Newest, ..gpus }]
             }
+            Some(complex) if complex.join == Join::Directories => vec![Self { members: Members::All, ..gpus }],
             Some(_) => vec![Self { protocol: "mesi", members: Members::Cpu, sees: Sees::Newest }, gpus],
         }
     }

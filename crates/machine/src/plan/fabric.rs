@@ -139,8 +139,8 @@ impl Lowering<'_> {
                 self.plan.connect(format!("{name}_port"), *channel, end, wire.clone(), Freight::Messages);
             }
         }
-        if let (Some(hub), Some(complex)) = (hub, &self.machine.cpu) {
-            self.plan.connect("hub_port", ends.host, hub, Wire::Link(complex.hub), Freight::Messages);
+        if let (Some(hub), Some(wire)) = (hub, self.machine.cpu.as_ref().and_then(|complex| complex.hub)) {
+            self.plan.connect("hub_port", ends.host, hub, Wire::Link(wire), Freight::Messages);
         }
         self.join_ends(fabric, ends);
         self.plan.control_delay = Some(self.hop(fabric, ends));

@@ -407,7 +407,9 @@ impl Lowering<'_> {
         }
         // The look-up latency is charged on the translation request.
         let way = |latency| PortSpec { capacity: fbt.wire.capacity, latency, bytes_per_cycle: None };
-        let wire = ports(("translate", way(fbt.spec.latency)), ("translated", way(Cycles(0))));
+        // The answers' name belongs to the IOMMU, which may serve several tables.
+        let answers = if machine.gpus > 1 { format!("translated_gpu{number}") } else { "translated".to_owned() };
+        let wire = ports(("translate", way(fbt.spec.latency)), (&answers, way(Cycles(0))));
         self.plan.connect("translate", own, iommu, wire, Freight::Translations);
         if let Some(kernel) = kernel {
             self.shoots(kernel, own);

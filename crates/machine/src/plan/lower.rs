@@ -88,7 +88,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let homes = machine.fabric.as_ref().map(|fabric| (fabric, lowering.homes(), lowering.ends(fabric)));
     let takes_back = lowering.copies().is_some() && machine.cpu.is_none() && population == Population::Program;
     let claims = takes_back.then(|| lowering.claims());
-    let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
+    let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock, levels.as_ref()));
     let lone = match &complex {
         None => machine.iommu().map(|iommu| lowering.lone_translators(iommu)),
         Some(_) => None,
@@ -112,7 +112,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             continue;
         }
         if let (Some(fbt), Some(translators)) = (&machine.fbt, translators) {
-            let below = complex.as_ref().map_or(memories.clone(), |complex| vec![complex.hub]);
+            let below = complex.as_ref().map_or(memories.clone(), |complex| complex.hub.into_iter().collect());
             lowering.connect_fbt(number, gpu, fbt, translators, &below);
             for bank in &gpu.banks {
                 let below = lowering.plan.edges_of(*bank, Freight::Messages).last();
@@ -120,12 +120,12 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             }
             continue;
         }
-        let hub = machine.cpu.as_ref().filter(|_| levels.is_none()).map(|complex| complex.hub);
+        let hub = machine.cpu.as_ref().and_then(|complex| complex.hub);
         let wire = Wire::Link(hub.unwrap_or(machine.wires.l2_memory));
         for (bank, own) in gpu.banks.iter().enumerate() {
             let below = match (&levels, &complex) {
                 (Some(levels), _) => levels.gpus[bank][number],
-                (None, Some(complex)) => complex.hub,
+                (None, Some(complex)) => complex.hub.expect("GPUs whose memories are no levels are wired to a hub"),
                 (None, None) => memories[bank],
             };
             let name = format!("gpu{number}_l2_{bank}_memory");
@@ -154,7 +154,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             ends,
             &gpus,
             (homes, levels.as_ref()),
-            complex.as_ref().map(|complex| complex.hub),
+            complex.as_ref().and_then(|complex| complex.hub),
         );
     }
     if let Some(complex) = &complex {
@@ -165,7 +165,8 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             // Host and GPUs share one memory: no copies are made behind the program's back.
             Some(_) if lowering.copies().is_some() => None,
             Some(host) => Some(lowering.host_dma(host)),
-            None => complex.as_ref().and_then(|complex| complex.engine),
+            // Where memories are levels, all is reached through the CPU's caches.
+            None => complex.as_ref().and_then(|complex| complex.engine).filter(|_| levels.is_none()),
         };
         if let (Some((.., ends)), Some(engine)) = (&homes, engine) {
             lowering.direct_seat(0, engine, ends, lowering.told_by_engines());
@@ -265,8 +266,13 @@ impl Lowering<'_> {
 
     /// When a host outside the machine sees what kernels have written, if memories of GPUs hold copies of its memory.
     fn copies(&self) -> Option<Synchronisation> {
+        self.synchronises().filter(|_| self.machine.cpu.is_none())
+    }
+
+    /// When memories of GPUs on a fabric write back what they hold, if they are levels above the host's.
+    fn synchronises(&self) -> Option<Synchronisation> {
         let (levels, fabric) = (self.machine.levels?, self.machine.fabric);
-        fabric.filter(|_| self.machine.cpu.is_none()).map(|_| levels.synchronise)
+        fabric.map(|_| levels.synchronise)
     }
 
     /// The DMA engine of a driver that moves the pages of testers.
@@ -345,7 +351,8 @@ impl Lowering<'_> {
         };
         let after = self.machine.dispatcher.write_back == gpu::WriteBack::After;
         let flushes = if gpus == 1 { u8::from(after) } else { of_protocol.flushes };
-        Boundary { stale_copies, others_wrote, flushes, keeps: !protocol.parameters.releases_home }
+        let keeps = !protocol.parameters.releases_home || self.cpu_on_levels();
+        Boundary { stale_copies, others_wrote, flushes, keeps }
     }
 
     /// The actions around kernels that the front end takes.
@@ -353,13 +360,20 @@ impl Lowering<'_> {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
             boundary: self.boundary(),
-            flush_late: self.copies() == Some(Synchronisation::Dynamic) || cpu.is_some_and(CpuComplex::flushes_buffers),
+            flush_late: self.synchronises() == Some(Synchronisation::Dynamic)
+                || cpu.is_some_and(CpuComplex::flushes_buffers),
             write_back: self.machine.dispatcher.write_back,
             flush_before: flushes || self.copies().is_some(),
             flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel && !cpu.flushes_buffers()),
             regions: cpu.is_none(),
+            read_at_once: cpu.is_some() && self.cpu_on_levels(),
             accounts: self.machine.fabric.is_some(),
         }
+    }
+
+    /// Whether a CPU's last-level cache is a member of the directories below the memories of GPUs.
+    pub(super) fn cpu_on_levels(&self) -> bool {
+        self.machine.cpu.as_ref().is_some_and(|cpu| cpu.join == Join::Directories)
     }
 
     /// Whether a CPU keeps its caches coherent by a protocol other than that of the GPUs, and meets the GPUs in memory.

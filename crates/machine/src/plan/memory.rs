@@ -19,7 +19,7 @@ use crate::{
 use dram::{LevelSpec, MemorySpec, RoomSpec, Timing};
 use mem::Share;
 use protocol::{
-    Node, Roster,
+    Node, Roster, Sharers,
     roles::{Role, Sees},
 };
 use std::sync::Arc;
@@ -174,7 +174,7 @@ impl Lowering<'_> {
             let above = Arc::new(Roster::new([numbers.l2(gpu, bank)]));
             let (directory, store) = (protocol.seat(Role::GpuMemory), protocol.seat(Role::Store));
             let spec = LevelSpec { directory, store, me, below, above, timing: levels.timing, history: HISTORY };
-            let level = LevelPlan { spec, extent: ExtentPlan::Cache(levels.room), of_process: false };
+            let level = LevelPlan { spec, extent: ExtentPlan::Cache(levels.room), of_process: false, watched: None };
             let path = Path::to_one("gpu", gpu).and_one("memory", bank);
             self.plan.add(path, (clock, self.bank_part(gpu, bank)), Some(me), What::Level(Box::new(level)))
         });
@@ -183,16 +183,23 @@ impl Lowering<'_> {
 
     /// A channel of the host's memory below GPU memories.
     fn host_level(&mut self, channel: usize) -> Id {
-        let (machine, numbers, protocol) = (self.machine, self.numbers, self.machine.protocol);
+        let (machine, numbers, mut protocol) = (self.machine, self.numbers, self.machine.protocol);
         let me = numbers.host_memory(channel);
         let banks = (channel..machine.banks.count).step_by(self.host_channels());
         let smds = banks.flat_map(|bank| (0..machine.gpus).map(move |gpu| numbers.gpu_memory(gpu, bank)));
-        let above = Arc::new(Roster::new(smds));
+        let smds: Vec<Node> = smds.collect();
+        let slices = (0..machine.cpu.as_ref().map_or(0, |cpu| cpu.slices)).map(|slice| numbers.l3(slice));
+        let above = Arc::new(Roster::new(smds.iter().copied().chain(slices.clone())));
+        let all = |nodes: &mut dyn Iterator<Item = Node>| {
+            nodes.map(|node| above.sharer(node)).fold(Sharers::NONE, Sharers::or)
+        };
+        protocol.parameters.singles = all(&mut slices.clone());
+        let watched = machine.cpu.is_some().then(|| all(&mut smds.iter().copied()));
         let (directory, store) = (protocol.seat(Role::HostMemory), protocol.seat(Role::Store));
         let spec = LevelSpec { directory, store, me, below: me, above, timing: machine.memory, history: HISTORY };
         let share = zones::shares(&machine.zones)[channel];
         let of_process = machine.fabric.is_some() && machine.cpu.is_none() && self.population == Population::Program;
-        let level = LevelPlan { spec, extent: ExtentPlan::All(share, channel), of_process };
+        let level = LevelPlan { spec, extent: ExtentPlan::All(share, channel), of_process, watched };
         let clock = self.level_clock(&machine.memory);
         let part = if machine.fabric.is_some() { 0 } else { self.bank_part(0, channel) };
         let host =

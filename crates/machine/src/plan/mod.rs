@@ -229,8 +229,19 @@ pub struct CoresView {
     pub below: Node,
     pub above: Roster,
     pub gpus: Sharers,
-    /// Whether GPUs write to memory past the last-level cache.
-    pub past: bool,
+    /// Where GPUs write.
+    pub gpus_write: GpusWrite,
+}
+
+/// The place where the writes of GPUs come to the notice of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpusWrite {
+    /// In their caches, which the directory of the last-level cache tracks.
+    Tracked,
+    /// In memory, past the last-level cache.
+    Past,
+    /// In caches and memories of their own, which the directories of the host's memory track.
+    Levels,
 }
 
 /// A channel of memory.
@@ -255,6 +266,8 @@ pub struct LevelPlan {
     pub extent: ExtentPlan,
     /// Whether its bytes are those of a process on a host outside the machine.
     pub of_process: bool,
+    /// If cores follow which blocks GPUs hold: the numbers of the memories of GPUs above it.
+    pub watched: Option<Sharers>,
 }
 
 /// The lines that a level holds.

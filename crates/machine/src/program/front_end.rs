@@ -24,6 +24,7 @@ use std::{
     rc::Rc,
     sync::Arc,
 };
+use vm::PageTables;
 
 /// The actions around kernels.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,8 @@ pub struct FrontEndSpec {
     pub flush_after: bool,
     /// Whether each kernel is a region of the statistics, rather than an entry in a histogram.
     pub regions: bool,
+    /// Whether the host sees all that a kernel has written when the kernel has ended, wherever it is.
+    pub read_at_once: bool,
     /// Whether the time of each GPU is attributed to causes.
     pub accounts: bool,
 }
@@ -150,6 +153,8 @@ struct Inner {
     gpus: Vec<CommandProcessor>,
     caches: Rc<dyn Caches>,
     observer: Option<Reporter>,
+    /// The tables in which the pages of kernels are entered, if walkers read those of a host outside.
+    tables: Option<PageTables>,
     work: EventCount,
     kernels: Scope,
     /// Cycles taken by flushes of all GPUs after a kernel, if there are such flushes.
@@ -165,6 +170,7 @@ impl FrontEnd {
         gpus: Vec<CommandProcessor>,
         caches: Rc<dyn Caches>,
         observer: Option<Reporter>,
+        tables: Option<PageTables>,
         scope: &Scope,
     ) -> Self {
         let busy: Vec<Vec<bool>> = gpus.iter().map(|gpu| vec![false; gpu.slots()]).collect();
@@ -177,7 +183,7 @@ impl FrontEnd {
             let time = Rc::clone(&time);
             gpu.listen(move || time.share_over(number));
         }
-        let own = Self(Rc::new(Inner { flush, spec, gpus, caches, observer, work, kernels, books, time }));
+        let own = Self(Rc::new(Inner { flush, spec, gpus, caches, observer, tables, work, kernels, books, time }));
         for worker in 0..workers {
             let own = own.clone();
             let run = |cx| async move { own.0.run(cx).await };
@@ -217,6 +223,9 @@ impl FrontEnd {
 
     /// Queues a kernel to run as soon as its GPU is free.
     pub fn submit(&self, job: Job) {
+        for (map, tables) in job.maps.iter().flat_map(|map| self.0.tables.iter().map(move |tables| (map, tables))) {
+            map.pages().for_each(|(page, frame, writable)| tables.enter(map.space(), page, frame, writable));
+        }
         let mut books = self.0.books.borrow_mut();
         books.behind.iter_mut().for_each(|behind| *behind |= job.others_wrote);
         books.waiting.push_back(job);
@@ -387,7 +396,8 @@ impl Inner {
     fn end(&self, number: u64) {
         let mut books = self.books.borrow_mut();
         books.running.retain(|(of, _)| *of != number);
-        if books.running.is_empty() && self.spec.regions && !self.spec.flush_late {
+        let seen = self.spec.regions && !self.spec.flush_late || self.spec.read_at_once;
+        if books.running.is_empty() && seen {
             self.synchronised();
         }
     }

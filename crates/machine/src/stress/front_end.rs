@@ -44,7 +44,9 @@ impl FrontEnd {
                 Command::Play => {
                     for _ in 0..SHOOTDOWNS {
                         cx.pause(1 + self.random.next_u64() % (64 * self.stress.round / SHOOTDOWNS).max(1)).await;
-                        let page = self.random.next_u64() % (self.stress.lines * LINE as u64) / PAGE * PAGE;
+                        // Two pages of memory have one name.
+                        let names = (self.stress.lines * LINE as u64).div_ceil(2);
+                        let page = self.random.next_u64() % names / PAGE * PAGE;
                         self.translations.iter().for_each(|all| all.shoot(vec![(page, page + PAGE)]));
                     }
                     self.flush().await;

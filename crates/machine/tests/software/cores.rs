@@ -172,7 +172,7 @@ const FRONT_END: FrontEndSpec = FrontEndSpec {
 /// A front end, and a GPU that takes some time for each kernel.
 fn build_gpus(gpus: &ModelGpus, software: &Software, scope: &Scope) {
     let processor = CommandProcessor::new(1, scope);
-    gpus.launch_by(FrontEnd::build(FRONT_END, vec![processor.clone()], Rc::new(Coherent), None, scope));
+    gpus.launch_by(FrontEnd::build(FRONT_END, vec![processor.clone()], Rc::new(Coherent), None, None, scope));
     let software = software.clone();
     scope.serve("dispatcher", async move |cx: Context| {
         loop {

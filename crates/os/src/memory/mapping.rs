@@ -64,6 +64,9 @@ impl AddressSpace {
         if !request.no_reserve && request.rights.write() && size > self.physical.limit().0 {
             return Err(MapError::NoMemory);
         }
+        // Like Linux where anonymous memory gets huge pages: what is large enough for one begins where one may.
+        let large = self.huge_pages && size >= HUGE_PAGE && matches!(request.backing, Backing::Zeros(_));
+        let boundary = if large { HUGE_PAGE } else { align };
         let start = match request.place {
             Place::Exactly(address) => {
                 self.unmap(check_range(address, size)?, size)?;
@@ -76,7 +79,9 @@ impl AddressSpace {
                 }
                 address
             }
-            Place::Low => self.areas.highest_free(size, align, 0x4000_0000, 0x8000_0000).ok_or(MapError::NoMemory)?,
+            Place::Low => {
+                self.areas.highest_free(size, boundary, 0x4000_0000, 0x8000_0000).ok_or(MapError::NoMemory)?
+            }
             Place::Anywhere(wish) => {
                 let wish = page_down(wish);
                 let good =
@@ -84,7 +89,7 @@ impl AddressSpace {
                 if good {
                     wish
                 } else {
-                    self.areas.highest_free(size, align, LOWEST, MAP_TOP).ok_or(MapError::NoMemory)?
+                    self.areas.highest_free(size, boundary, LOWEST, MAP_TOP).ok_or(MapError::NoMemory)?
                 }
             }
         };

@@ -21,31 +21,35 @@ use names::{Action, Event, State};
 protocol! {
  /// `N`: no cache may hold the line. `L`: a cache may hold it under the leading name. `LR`, `LW`: as `L`, with a read
  /// or a write-back in flight below. `R`: the line has been recalled. `RR`, `RW`: as `R`, with a read or a write-back
- /// in flight. `Rn`, `Rwn`: the cache has reported the line as gone, but has not answered the recall yet. `G`: the line
- /// has been given up, and its write-back is in flight.
- names actions(Lead Unlead Ask Fetch Pass Give Ack Grant Recall Again)
+ /// in flight. `Rn`, `Rwn`: the cache has reported the line as gone, but has not answered the recall yet. `Rc`, `Rf`: a
+ /// claim or a read waits for that answer. `G`: the line has been given up, and its write-back is in flight.
+ names actions(Lead Unlead Ask Fetch Pass Give Ack Grant GrantAsked Recall Again)
  on(   Read                 ReadOther         Claim           ClaimOther        Write          Notice     )
  N   { [LR Lead Ask Fetch]  x                 [L Lead Grant]  x                 x              x          }
  L   { [LR Ask Fetch]       [R Recall Again]  [L Grant]       [R Recall Again]  [LW Ask Pass]  [N Unlead] }
  LR  { z                    z                 z               z                 x              x          }
  LW  { z                    z                 z               z                 x              [G]        }
- R   { [RR Ask Fetch]       z                 z               z                 [RW Ask Pass]  [Rn]       }
+ R   { [RR Ask Fetch]       z                 [Rc Ask]        z                 [RW Ask Pass]  [Rn]       }
  RR  { z                    z                 z               z                 x              x          }
  RW  { z                    z                 z               z                 x              [Rwn]      }
- Rn  { z                    z                 z               z                 x              x          }
+ Rn  { [Rf Ask]             z                 [Rc Ask]        z                 x              x          }
+ Rc  { x                    z                 x               z                 x              x          }
+ Rf  { x                    z                 x               z                 x              x          }
  Rwn { z                    z                 z               z                 x              x          }
  G   { z                    z                 z               z                 x              x          };
- on(   Gone         Data      Landed         )
- N   { x            x         x              }
- L   { x            x         x              }
- LR  { x            [L Give]  x              }
- LW  { x            x         [L Ack]        }
- R   { [N Unlead]   x         x              }
- RR  { x            [R Give]  x              }
- RW  { [G]          x         [R Ack]        }
- Rn  { [N Unlead]   x         x              }
- Rwn { [G]          x         [Rn Ack]       }
- G   { x            x         [N Unlead Ack] }
+ on(   Gone            Data      Landed         )
+ N   { x               x         x              }
+ L   { x               x         x              }
+ LR  { x               [L Give]  x              }
+ LW  { x               x         [L Ack]        }
+ R   { [N Unlead]      x         x              }
+ RR  { x               [R Give]  x              }
+ RW  { [G]             x         [R Ack]        }
+ Rn  { [N Unlead]      x         x              }
+ Rc  { [L GrantAsked]  x         x              }
+ Rf  { [LR Fetch]      x         x              }
+ Rwn { [G]             x         [Rn Ack]       }
+ G   { x               x         [N Unlead Ack] }
 }
 
 struct Names;
@@ -75,7 +79,7 @@ impl<const N: usize> Controller<N> for Names {
     fn fits(&self, line: &Line<N>) -> bool {
         let asked = matches!(
             State::ALL[line.state as usize],
-            State::LR | State::LW | State::RR | State::RW | State::Rwn | State::G
+            State::LR | State::LW | State::RR | State::RW | State::Rc | State::Rf | State::Rwn | State::G
         );
         let leads = State::ALL[line.state as usize] != State::N;
         line.is_empty() && line.is_asked() == asked && line.sharers.len() == u8::from(leads)
@@ -91,6 +95,10 @@ impl<const N: usize> Controller<N> for Names {
             Action::Give | Action::Ack => {
                 let to = work.line.asked.take().ok_or("has no requester to answer")?;
                 work.send(to, work.msg.kind, work.msg.data);
+            }
+            Action::GrantAsked => {
+                let to = work.line.asked.take().ok_or("has nobody to grant a claim to")?;
+                work.send(to, Kind::UpgradeAck, Block::EMPTY);
             }
             Action::Grant => work.send(work.msg.from, Kind::UpgradeAck, Block::EMPTY),
             Action::Recall => {
@@ -131,6 +139,7 @@ fn two_names() -> System {
         equals: vec![vec![node(0), node(2)], vec![node(1), node(3)]],
         coherent: false,
         modifies: false,
+        recalls_behind_answers: true,
         horizon: None,
     }
     .with_orders(told)

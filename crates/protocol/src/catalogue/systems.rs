@@ -82,6 +82,7 @@ pub(super) fn vi(caches: usize, lines: usize) -> System {
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
         coherent: false,
         modifies: false,
+        recalls_behind_answers: false,
         horizon: None,
     }
     .with_orders(told)
@@ -137,6 +138,7 @@ pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], l
         equals,
         coherent: false,
         modifies: false,
+        recalls_behind_answers: false,
         horizon: None,
     }
     .with_orders(told)
@@ -188,6 +190,7 @@ pub(super) fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize,
         equals: Vec::new(),
         coherent: false,
         modifies: false,
+        recalls_behind_answers: false,
         horizon: None,
     }
 }

@@ -11,7 +11,7 @@ use super::{
     system::{BYTES, Network, System},
     world::{Renaming, Slot, Told, World},
 };
-use crate::{Block, Cell, Controller, Kind, Line, Msg, Node, Place, Row, Table, WHOLE, Witness, orders::Markers};
+use crate::{Block, Cell, Controller, Kind, Lane, Line, Msg, Node, Place, Row, Table, WHOLE, Witness, orders::Markers};
 use mem::LineAddr;
 use smallvec::SmallVec;
 use std::{
@@ -208,8 +208,14 @@ impl Check {
     fn sort(&self, network: &mut [Msg<BYTES>]) {
         match self.network {
             Network::Unordered | Network::Rows => network.sort_unstable(),
-            Network::Ordered { .. } => network.sort_by_key(|msg| (msg.from, msg.to, msg.lane())),
+            Network::Ordered { .. } => network.sort_by_key(|msg| self.channel(msg)),
         }
+    }
+
+    /// An ordered network keeps the order of the messages of a channel.
+    fn channel(&self, msg: &Msg<BYTES>) -> (Node, Node, Lane) {
+        let behind_answers = self.system.recalls_behind_answers && msg.kind == Kind::CoreFlush;
+        (msg.from, msg.to, if behind_answers { Lane::Reply } else { msg.lane() })
     }
 }
 

@@ -115,6 +115,9 @@ pub struct System {
     pub coherent: bool,
     /// Whether cores also make atomic accesses.
     pub modifies: bool,
+    /// Whether a recall (`CoreFlush`) stays behind its sender's earlier answers to the receiver, as one of a
+    /// forward-backward table does. Only an ordered network keeps that order.
+    pub recalls_behind_answers: bool,
     /// Present if accesses are ordered by logical time.
     pub horizon: Option<Horizon>,
 }

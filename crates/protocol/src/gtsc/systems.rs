@@ -142,6 +142,7 @@ fn system(
         equals,
         coherent: false,
         modifies: false,
+        recalls_behind_answers: false,
         horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false, runs_over: false }),
     }
     .with_orders(orders_of(is_home))

@@ -114,6 +114,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         equals,
         coherent: false,
         modifies: false,
+        recalls_behind_answers: false,
         horizon: Some(Horizon {
             end: if cores > 2 { 3 } else { 4 },
             clocks: Clocks::Caches,

@@ -98,6 +98,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         equals,
         coherent: false,
         modifies: false,
+        recalls_behind_answers: false,
         horizon: None,
     }
 }

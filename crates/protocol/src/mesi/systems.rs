@@ -85,6 +85,7 @@ impl Builder {
             equals,
             coherent: true,
             modifies: false,
+            recalls_behind_answers: false,
             horizon: None,
         }
     }

@@ -30,7 +30,7 @@ impl Gpu {
             let state = controller.table().states.iter().position(|&state| state == "I").unwrap_or(0);
             Line::new(state as u8)
         };
-        Self { lines: [first(&wt::GPU), first(&L2)], asked: 0 }
+        Self { lines: [first(&wt::GPU), first(&L2 { owns: false })], asked: 0 }
     }
 
     /// The memory's answer. To a read request it sends the line, which a probe on behalf of a writer elsewhere
@@ -61,7 +61,7 @@ impl Gpu {
                 continue;
             }
             let (controller, below): (&dyn Controller<N>, _) =
-                if msg.to == L1 { (&wt::GPU, CACHE) } else { (&L2, BELOW) };
+                if msg.to == L1 { (&wt::GPU, CACHE) } else { (&L2 { owns: false }, BELOW) };
             let above = Roster::row(L1, 1);
             let place = Place { me: msg.to, below, above: &above };
             let mut log = Log::new(controller.table(), 4);
@@ -75,7 +75,7 @@ impl Gpu {
     }
 
     fn states(&self) -> [&'static str; 2] {
-        [(&wt::GPU as &dyn Controller<N>, 0), (&L2, 1)]
+        [(&wt::GPU as &dyn Controller<N>, 0), (&L2 { owns: false }, 1)]
             .map(|(controller, node)| controller.table().states[self.lines[node].state as usize])
     }
 }

@@ -23,8 +23,8 @@ const CU: [Node; 2] = [Node(128), Node(159)];
 const CORE: Node = Node(200);
 
 static SMDS: Smd = Smd { lines: LINES, releases_home: true };
-static VIA_HOME: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: false };
-static PEERS: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: true };
+static VIA_HOME: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), owns: false, peer: false };
+static PEERS: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), owns: false, peer: true };
 
 /// Two GPUs, a CPU and the host's memory. Messages are delivered one after another, in the order in which they were
 /// sent.
@@ -54,9 +54,11 @@ impl Machine {
         let place = |below, above| (below, Roster::row(above, 8));
         let (controller, (below, above)): (&'static dyn Controller<N>, _) = match node {
             node if L1.contains(&node) => (&l1::GPU, place(L2_OF[node.0 as usize], node)),
-            node if L2_OF.contains(&node) => (&L2, place(SMD[node.0 as usize - 2], L1[node.0 as usize - 2])),
+            node if L2_OF.contains(&node) => {
+                (&L2 { owns: false }, place(SMD[node.0 as usize - 2], L1[node.0 as usize - 2]))
+            }
             node if SMD.contains(&node) => (&SMDS, place(HMD, L2_OF[(node.0 as usize - 4) / 2])),
-            LLC => (&L2, place(HMD, CPU_L1)),
+            LLC => (&L2 { owns: false }, place(HMD, CPU_L1)),
             HMD => (self.hmd, place(HMD, SMD[0])),
             CPU_L1 => (&l1::CPU, place(LLC, CPU_L1)),
             _ => (&Store, place(node, node)),

@@ -25,8 +25,9 @@ use hmd::{Action, Event, State};
 protocol! {
  /// `Alone`: there is no other holder. `Owner`: the sender has the block for writing. `Peer`: the owner can pass the
  /// block to the requester itself. `Shared`: the sender has modified the block and passed it on to others, which may
- /// have written to it since, so the sender's bytes are collected, too.
- hmd actions(Ask Hold HoldAlone HoldAsked HoldAskedAlone Unhold Own Disown GiveS GiveE GiveX AnswerS AnswerX Relieve AnswerBack Merge Inval InvalOthers InvalLine
+ /// have written to it since, so the sender's bytes are collected, too. `AnswerAlone`: the last line that a cache of
+ /// single lines had; it kept none to read.
+ hmd actions(Ask Hold HoldAlone HoldAsked HoldAskedAlone Unhold Own Disown GiveS GiveE GiveX AnswerS AnswerE AnswerX Relieve AnswerBack Merge Inval InvalOthers InvalLine
   Downgrade Forward Count Return Settled Done AnswerDone)
  on(       Get                     GetPeer               GetOwner   GetX                             GetXAlone                         WriteBack           WriteBackLine           WriteBackOld)
  I       { [X HoldAlone GiveE]     x                     x          x                                [X HoldAlone Merge GiveX]         x                   x                       [I Relieve]  }
@@ -38,16 +39,16 @@ protocol! {
  W_Line  { z                       x                     x          z                                z                                 z                   x                       z            }
  W_Down  { z                       x                     x          z                                z                                 z                   x                       z            }
  W_Take  { z                       x                     x          z                                z                                 z                   x                       z            };
- on(       Answer                 AnswerLast                                     AnswerLine                         FwdAck                 FwdAckOwner)
- I       { x                      x                                              x                                  x                      x                         }
- S       { x                      x                                              x                                  x                      x                         }
- X       { x                      x                                              x                                  x                      x                         }
- O       { x                      x                                              x                                  x                      x                         }
- W_Inval { [W_Inval Merge Count]  [X Merge Count HoldAskedAlone Disown AnswerX]  x                                  x                      x                         }
- W_Back  { [W_Back Merge Count]   [I Merge Count Unhold Disown AnswerBack]       x                                  x                      x                         }
- W_Line  { x                      [S Merge Count Disown AnswerBack]              [X Merge Count Return AnswerBack]  x                      x                         }
- W_Down  { [W_Down Merge Count]   [S Merge Count HoldAsked Disown AnswerS]       x                                  [S HoldAsked Settled]  [O Own HoldAsked Settled] }
- W_Take  { [W_Take Merge Count]   [I Merge Count Unhold Disown AnswerDone]       x                                  x                      x                         };
+ on(       Answer                 AnswerLast                                     AnswerLine                         AnswerAlone                                    FwdAck                 FwdAckOwner)
+ I       { x                      x                                              x                                  x                                              x                      x                         }
+ S       { x                      x                                              x                                  x                                              x                      x                         }
+ X       { x                      x                                              x                                  x                                              x                      x                         }
+ O       { x                      x                                              x                                  x                                              x                      x                         }
+ W_Inval { [W_Inval Merge Count]  [X Merge Count HoldAskedAlone Disown AnswerX]  x                                  x                                              x                      x                         }
+ W_Back  { [W_Back Merge Count]   [I Merge Count Unhold Disown AnswerBack]       x                                  x                                              x                      x                         }
+ W_Line  { x                      [S Merge Count Disown AnswerBack]              [X Merge Count Return AnswerBack]  [I Merge Count Unhold Disown AnswerBack]       x                      x                         }
+ W_Down  { [W_Down Merge Count]   [S Merge Count HoldAsked Disown AnswerS]       x                                  [X Merge Count HoldAskedAlone Disown AnswerE]  [S HoldAsked Settled]  [O Own HoldAsked Settled] }
+ W_Take  { [W_Take Merge Count]   [I Merge Count Unhold Disown AnswerDone]       x                                  x                                              x                      x                         };
  on(       Take                Untaken   GetXShared          )
  I       { x                   [I Done]  x                   }
  S       { [W_Take Ask Inval]  x         x                   }
@@ -66,6 +67,9 @@ pub struct Hmd {
     pub lines: u16,
     /// The numbers of the caches above that hold single lines: the CPU's.
     pub singles: Sharers,
+    /// Whether the caches of single lines hold only lines that they asked for to write, and give up a line that another
+    /// node reads ([`L2::owns`](super::l2::L2::owns)).
+    pub owns: bool,
     /// Whether GPUs can pass blocks to each other (Fig. 5, b-2).
     pub peer: bool,
 }
@@ -78,6 +82,11 @@ fn single(part: u8) -> Mask {
 impl Hmd {
     fn state<const N: usize>(line: &Line<N>) -> State {
         State::ALL[line.state as usize]
+    }
+
+    /// Whether the owner is asked for a line, or to share the block.
+    fn gives_up<const N: usize>(line: &Line<N>) -> bool {
+        matches!(Self::state(line), State::W_Line | State::W_Down)
     }
 
     fn is_single(&self, place: Place<'_>, node: Node) -> bool {
@@ -125,9 +134,11 @@ impl Hmd {
             if self.is_single(work.place, to) {
                 for part in (0..self.lines).map(|part| part as u8) {
                     let owned = !work.line.dirty.and(single(part)).is_empty();
-                    self.tell(work, to, if owned { Kind::CoreFlush } else { Kind::Inval }, part, None);
+                    if owned || !self.owns {
+                        self.tell(work, to, if owned { Kind::CoreFlush } else { Kind::Inval }, part, None);
+                        work.line.acks += 1;
+                    }
                 }
-                work.line.acks += self.lines;
             } else {
                 let owned = Self::state(work.line) == State::X;
                 self.tell(work, to, if owned { Kind::CoreFlush } else { Kind::Inval }, 0, None);
@@ -140,8 +151,8 @@ impl Hmd {
     fn share<const N: usize>(&self, work: &mut Work<'_, N>, peer: Option<Node>) -> Done {
         let owner = Self::owner(work.place, work.line).ok_or("knows no owner")?;
         if self.is_single(work.place, owner) {
-            let lines = work.line.dirty;
-            lines.iter().for_each(|part| self.tell(work, owner, Kind::Downgrade, part as u8, None));
+            let (lines, kind) = (work.line.dirty, if self.owns { Kind::CoreFlush } else { Kind::Downgrade });
+            lines.iter().for_each(|part| self.tell(work, owner, kind, part as u8, None));
             work.line.acks = lines.len() as u16;
         } else {
             let exclusive = Self::state(work.line) == State::X;
@@ -210,6 +221,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Kind::WriteBack => Event::WriteBackOld,
             Kind::Flushed | Kind::InvAck if !last => Event::Answer,
             Kind::Flushed if Self::state(line) == State::W_Line && others => Event::AnswerLine,
+            Kind::Flushed if self.owns && self.is_single(place, msg.from) && Self::gives_up(line) => Event::AnswerAlone,
             Kind::Flushed | Kind::InvAck => Event::AnswerLast,
             Kind::FwdAck if msg.acks == 0 => Event::FwdAck,
             Kind::FwdAck => Event::FwdAckOwner,
@@ -274,6 +286,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::GiveE => self.give(work, Kind::Get, work.msg.from, part),
             Action::GiveX => self.give(work, Kind::GetX, work.msg.from, part),
             Action::AnswerS => return self.answer(work, Kind::GetS),
+            Action::AnswerE => return self.answer(work, Kind::Get),
             Action::AnswerX => return self.answer(work, Kind::GetX),
             Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
             Action::AnswerBack => {

@@ -100,29 +100,29 @@ protocol! {
  WB       { z               x                     z            z                   x                        }
  Gone     { z               x                     z            x                   x                        };
  on(        PutS                        PutSpoilt               PutE                                        PutX)
- N        { x                           x                       x                                           x                                  }
- NX       { x                           x                       x                                           x                                  }
- M        { x                           x                       x                                           x                                  }
- E        { x                           x                       x                                           x                                  }
- S        { x                           x                       x                                           x                                  }
- I        { x                           x                       x                                           x                                  }
- Held     { x                           x                       x                                           x                                  }
- I_Get    { [S Fill HoldAsked AnswerS]  [I_Get Unspoil Get]     [Held Unspoil Fill HoldAskedAlone AnswerE]  x                                  }
- I_GetS   { [S Fill HoldAsked AnswerS]  [I Unspoil AnswerOnce]  [E Unspoil Fill HoldAsked AnswerS]          x                                  }
- I_GetN   { [N Fill AnswerAck]          [I_GetNX Unspoil GetX]  [NX Unspoil Fill AnswerAck]                 x                                  }
- I_GetX   { x                           x                       x                                           [Held Fill HoldAskedAlone AnswerX] }
- I_GetNX  { x                           x                       x                                           [M Fill AnswerAck]                 }
- U_Grant  { x                           x                       x                                           x                                  }
- U_Ask    { x                           x                       x                                           x                                  }
- U_Share  { x                           x                       x                                           x                                  }
- U_Inval  { x                           x                       x                                           x                                  }
- U_Down   { x                           x                       x                                           x                                  }
- U_EvictS { x                           x                       x                                           x                                  }
- U_EvictX { x                           x                       x                                           x                                  }
- U_TakeS  { x                           x                       x                                           x                                  }
- U_TakeX  { x                           x                       x                                           x                                  }
- WB       { x                           x                       x                                           x                                  }
- Gone     { x                           x                       x                                           x                                  };
+ N        { x                           x                       x                                           x                                          }
+ NX       { x                           x                       x                                           x                                          }
+ M        { x                           x                       x                                           x                                          }
+ E        { x                           x                       x                                           x                                          }
+ S        { x                           x                       x                                           x                                          }
+ I        { x                           x                       x                                           x                                          }
+ Held     { x                           x                       x                                           x                                          }
+ I_Get    { [S Fill HoldAsked AnswerS]  [I_Get Unspoil Get]     [Held Unspoil Fill HoldAskedAlone AnswerE]  [Held Unspoil Fill HoldAskedAlone AnswerE] }
+ I_GetS   { [S Fill HoldAsked AnswerS]  [I Unspoil AnswerOnce]  [E Unspoil Fill HoldAsked AnswerS]          x                                          }
+ I_GetN   { [N Fill AnswerAck]          [I_GetNX Unspoil GetX]  [NX Unspoil Fill AnswerAck]                 x                                          }
+ I_GetX   { x                           x                       x                                           [Held Fill HoldAskedAlone AnswerX]         }
+ I_GetNX  { x                           x                       x                                           [M Fill AnswerAck]                         }
+ U_Grant  { x                           x                       x                                           x                                          }
+ U_Ask    { x                           x                       x                                           x                                          }
+ U_Share  { x                           x                       x                                           x                                          }
+ U_Inval  { x                           x                       x                                           x                                          }
+ U_Down   { x                           x                       x                                           x                                          }
+ U_EvictS { x                           x                       x                                           x                                          }
+ U_EvictX { x                           x                       x                                           x                                          }
+ U_TakeS  { x                           x                       x                                           x                                          }
+ U_TakeX  { x                           x                       x                                           x                                          }
+ WB       { x                           x                       x                                           x                                          }
+ Gone     { x                           x                       x                                           x                                          };
  on(        Answer                 AnswerClean                          AnswerDirty)
  N        { x                      x                                    x                                        }
  NX       { x                      x                                    x                                        }
@@ -174,7 +174,11 @@ protocol! {
 }
 
 /// The controller of table [`nmoesi_l2`].
-pub struct L2;
+pub struct L2 {
+    /// Whether it asks for every line to write, also for one that is only loaded, so that it holds what all others have
+    /// written without coherence: the CPU's last-level cache. No cache above it asks with `GetS`.
+    pub owns: bool,
+}
 
 impl L2 {
     fn state<const N: usize>(line: &Line<N>) -> State {
@@ -315,6 +319,7 @@ impl<const N: usize> Controller<N> for L2 {
             Action::AskWrite => actions::ask_store(work),
             Action::Take => common::take_dirty(work),
             Action::Count => return actions::count(work),
+            Action::Get if self.owns => actions::get(work, Kind::GetX),
             Action::Get => actions::get(work, Kind::Get),
             Action::GetS => actions::get(work, Kind::GetS),
             Action::GetX => actions::get_x(work),

@@ -13,7 +13,7 @@
 //! open or gets wrong.
 
 use crate::{
-    Sharers, Table, orders as tables,
+    Table, orders as tables,
     roles::{Parameters, Role, Seat},
 };
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub use storage::storage;
 pub use systems::{
     beside_mixed, beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim,
     claim_back, claim_owned, claim_through, cpu_lines, final_flush, final_flush_apart, kept, kept_claims, l2_claims,
-    l2_n_stores, l2_stores, l2_through, mixed, n_stores, ordered, peers, peers_cpu, stores, taken_n_stores,
-    taken_stores,
+    l2_n_stores, l2_stores, l2_through, mixed, n_stores, ordered, owned_by_core, owned_cores, owned_lines, owned_loads,
+    peers, peers_cpu, stores, taken_n_stores, taken_stores,
 };
 pub use whole::{
     lone_gpu, three_gpus, three_stores, two_gpus, whole_back, whole_coarse, whole_mixed, whole_stores, whole_through,
@@ -45,14 +45,17 @@ pub use whole::{
 
 /// The controllers for a machine whose first-level caches write through.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
-    let &Parameters { lines, peer_transfer: peer, grain, releases_home, .. } = parameters;
+    let &Parameters { lines, peer_transfer: peer, grain, releases_home, singles, .. } = parameters;
     Some(match role {
         Role::L1 => Arc::new(wt::WriteThrough { grain }),
-        Role::L2 => Arc::new(l2::L2),
+        Role::L2 => Arc::new(l2::L2 { owns: false }),
         Role::GpuMemory => Arc::new(smd::Smd { lines, releases_home }),
-        // The nodes above are memories of GPUs, which hold blocks; none holds single lines.
-        Role::HostMemory => Arc::new(hmd::Hmd { lines, singles: Sharers::NONE, peer }),
+        Role::HostMemory => Arc::new(hmd::Hmd { lines, singles, owns: true, peer }),
         Role::Store => Arc::new(store::Store),
+        Role::CoreData => Arc::new(l1::L1 { grain: None, stores: true }),
+        Role::CoreCode => Arc::new(l1::L1 { grain: None, stores: false }),
+        Role::CoreL2 => Arc::new(l2::L2 { owns: false }),
+        Role::LastLevel => Arc::new(l2::L2 { owns: true }),
         _ => return None,
     })
 }
@@ -71,6 +74,9 @@ pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
         Role::L1 => Some(&tables::orders_l1::TABLE),
         Role::L2 => Some(&tables::orders_passed_on::TABLE),
         Role::GpuMemory => Some(&tables::orders_level::TABLE),
+        Role::CoreData | Role::CoreCode => Some(&tables::orders_l1_coherent::TABLE),
+        Role::CoreL2 => Some(&tables::orders_coherent::TABLE),
+        Role::LastLevel => Some(&tables::orders_recalled::TABLE),
         _ => None,
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 use mem::Scope;
 
 /// The directory of a machine whose GPUs have no memory: all nodes above hold single lines.
-static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers::ALL, peer: false };
+static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers::ALL, owns: false, peer: false };
 
 static SMD_1: Smd = Smd { lines: 1, releases_home: true };
 static SMD_2: Smd = Smd { lines: 2, releases_home: true };
@@ -34,9 +34,13 @@ static PEER: Hmd = hmd(2, 2, true);
 static HOME: Hmd = hmd(2, 2, false);
 static PEERS_3: Hmd = hmd(3, 1, true);
 
+/// The host's memory for one GPU, and for a last-level cache that holds only lines that it asked for to write.
+static OWNED_1: Hmd = Hmd { owns: true, ..hmd(1, 1, true) };
+static OWNED: Hmd = Hmd { owns: true, ..hmd(1, 2, true) };
+
 /// The host's memory for `gpus` GPUs. Each GPU is two nodes, an SMD and its store; the CPU comes after them.
 const fn hmd(gpus: u16, lines: u16, peer: bool) -> Hmd {
-    Hmd { lines, singles: Sharers::one(2 * gpus), peer }
+    Hmd { lines, singles: Sharers::one(2 * gpus), owns: false, peer }
 }
 
 /// A cache whose core never stores.
@@ -117,6 +121,7 @@ impl Builder {
             equals,
             coherent,
             modifies: false,
+            recalls_behind_answers: false,
             horizon: None,
         }
     }
@@ -178,7 +183,7 @@ pub fn mixed(_: usize, lines: usize) -> System {
 fn one_l2(l1: &'static dyn Controller<BYTES>, caches: usize, lines: usize, coherent: bool) -> System {
     let mut builder = Builder::new(lines, coherent);
     let l1s: Vec<Node> = (0..caches).map(|cache| builder.add_l1(format!("l1.{cache}"), l1, caches)).collect();
-    let l2 = builder.add("l2".to_owned(), &L2, caches + 1, 0);
+    let l2 = builder.add("l2".to_owned(), &L2 { owns: false }, caches + 1, 0);
     builder.add_home(&LINE_HMD, caches);
     let mut stages = vec![work(caches)];
     if !coherent {
@@ -217,7 +222,7 @@ fn beside(l1s: &[&'static dyn Controller<BYTES>], other: &'static L1, coherent: 
     let l2 = l1s.len();
     let mut caches: Vec<Node> =
         l1s.iter().enumerate().map(|(cache, l1)| builder.add_l1(format!("l1.{cache}"), *l1, l2)).collect();
-    let l2 = builder.add("l2".to_owned(), &L2, l2 + 2, 0);
+    let l2 = builder.add("l2".to_owned(), &L2 { owns: false }, l2 + 2, 0);
     caches.push(builder.add_l1("beside".to_owned(), other, l1s.len() + 2));
     builder.add_home(&LINE_HMD, l1s.len());
     let mut stages = vec![work(caches.len())];
@@ -442,7 +447,7 @@ pub fn claim_back(_: usize, lines: usize) -> System {
 pub fn ordered(_: usize, _: usize) -> System {
     let mut builder = Builder::new(1, false);
     builder.add_l1("l1".to_owned(), &wt::GPU, 1);
-    builder.add("l2".to_owned(), &L2, 2, 0);
+    builder.add("l2".to_owned(), &L2 { owns: false }, 2, 0);
     builder.add("smd".to_owned(), &SMD_1, 4, 1);
     builder.add("stack".to_owned(), &Store, 3, 0);
     builder.add_home(&ONE_1, 2);
@@ -465,4 +470,66 @@ pub fn claim_owned(_: usize, _: usize) -> System {
         work(1),
         Stage::Claim { cores: vec![2] },
     ])
+}
+
+/// A GPU with a cache and a memory of its own, beside a CPU whose last-level cache asks for every line to write. The
+/// cores have a data cache each, and if there are several a second-level cache.
+struct BesideCpu {
+    l1: &'static L1,
+    cores: usize,
+    hmd: &'static Hmd,
+    /// The lines that the GPU accesses, and those that the cores access.
+    works_on: [&'static [usize]; 2],
+    coherent: bool,
+}
+
+impl BesideCpu {
+    fn system(self, stages: impl FnOnce(usize) -> Vec<Stage>) -> System {
+        let (lines, l2s) = (usize::from(self.hmd.lines), usize::from(self.cores > 1));
+        let smd = 1 + self.cores + l2s;
+        let (llc, hmd) = (smd + 2, smd + 3);
+        let mut builder = Builder::new(lines, self.coherent);
+        builder.add_l1("l1".to_owned(), self.l1, smd);
+        for core in 0..self.cores {
+            builder.add_l1(format!("core.{core}"), &CPU, if l2s > 0 { smd - 1 } else { llc });
+        }
+        for (member, lines_of) in builder.members.iter_mut().zip([0, 1, 1, 1]) {
+            member.uses = (0..lines).map(|line| self.works_on[lines_of].contains(&line)).collect();
+        }
+        if l2s > 0 {
+            builder.add("core.l2".to_owned(), &L2 { owns: false }, llc, 1);
+        }
+        builder.add("smd".to_owned(), if lines == 1 { &SMD_1 } else { &SMD_2 }, hmd, 0);
+        builder.add("stack".to_owned(), &Store, smd + 1, 0);
+        builder.add("llc".to_owned(), &L2 { owns: true }, hmd, if l2s > 0 { smd - 1 } else { 1 });
+        builder.add_home(self.hmd, smd);
+        let cores = if self.coherent { (1..=self.cores).map(|core| vec![node(core)]).collect() } else { Vec::new() };
+        let stages = stages(builder.cores);
+        builder.system(stages, cores)
+    }
+}
+
+/// A GPU with coherent stores to both lines of a block, and a core with coherent stores to one of them.
+pub fn owned_lines(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0, 1], &[0]];
+    BesideCpu { l1: &CPU, cores: 1, hmd: &OWNED, works_on, coherent: true }.system(|cores| vec![work(cores)])
+}
+
+/// A core with coherent stores to both lines of a block, and a GPU that loads one of them.
+pub fn owned_by_core(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0, 1]];
+    BesideCpu { l1: &READER, cores: 1, hmd: &OWNED, works_on, coherent: true }.system(|cores| vec![work(cores)])
+}
+
+/// Two cores over a second-level cache, and a GPU that loads, on one line.
+pub fn owned_cores(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    BesideCpu { l1: &READER, cores: 2, hmd: &OWNED_1, works_on, coherent: true }.system(|cores| vec![work(cores)])
+}
+
+/// A GPU stores without coherence, and then a core loads and stores: nothing is flushed and no line is claimed before.
+pub fn owned_loads(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    let turns = |_| vec![Stage::Work { cores: vec![0] }, Stage::Work { cores: vec![1] }];
+    BesideCpu { l1: &GPU, cores: 1, hmd: &OWNED_1, works_on, coherent: false }.system(turns)
 }

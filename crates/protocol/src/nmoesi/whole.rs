@@ -27,7 +27,7 @@ static THREE: Hmd = hmd(3, true);
 
 /// The host's memory below `gpus` GPUs and a CPU, which holds single lines.
 const fn hmd(gpus: u16, peer: bool) -> Hmd {
-    Hmd { lines: LINES, singles: Sharers::one(2 * gpus), peer }
+    Hmd { lines: LINES, singles: Sharers::one(2 * gpus), owns: false, peer }
 }
 
 /// A mask bit stands for the whole line, so every store of a byte is coherent.
@@ -51,7 +51,7 @@ fn whole(gpus: usize, l1s_of: &[Cache], hmd: &'static Hmd, coherent: bool) -> Sy
     let mut caches: Vec<Node> = (0..l1s).map(node).collect();
     let l2s: Vec<Node> = (l1s..smds).map(node).collect();
     for gpu in 0..l2s.len() {
-        builder.add(format!("l2.{gpu}"), &L2, smd(gpu), gpu * l1s_of.len());
+        builder.add(format!("l2.{gpu}"), &L2 { owns: false }, smd(gpu), gpu * l1s_of.len());
     }
     for gpu in 0..gpus {
         builder.add(format!("smd.{gpu}"), &SMD, home, smds - gpus + gpu);

@@ -270,7 +270,11 @@ impl Fbt {
             tables.clear_lines(|line| *self.place.banks.of(line.0) == msg.from);
             return Ok(());
         }
-        let Some(way) = tables.of_page(msg.line.0 / PAGE) else { return Ok(()) };
+        let way = tables.of_page(msg.line.0 / PAGE).ok_or_else(|| unknown(msg.line))?;
+        // The cache may have told of a line before it is asked to give it up; otherwise it holds what this table knows.
+        if msg.of.is_none() && tables.entry(way).lines & bit(msg.line) == 0 {
+            return Err(unknown(msg.line));
+        }
         tables.set_line(way, bit(msg.line), false);
         drop(tables);
         if msg.of.is_some() {

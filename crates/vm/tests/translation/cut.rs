@@ -6,7 +6,7 @@ use crate::{
 };
 use engine::{Cycles, Hertz, LinkSpec, Model, Outcome, RunOptions, Statistics, Time};
 use interconnect::Wire;
-use vm::{IommuSpec, SharedTlbSpec, Translate, Translated, Walk, iommu};
+use vm::{IommuSpec, PageWalkCache, SharedTlbSpec, Translate, Translated, Walk, iommu};
 
 const UNITS: usize = 3;
 
@@ -39,7 +39,7 @@ fn run(threads: usize, cut: bool) -> Statistics {
             Wire { from: scope.receiver(asked), to: scope.sender(answer) }
         });
         let shared = SharedTlbSpec { tlb: tlb(16), lookups: Some(1), banks: 1, misses: 8, shootdown: Cycles(0) };
-        let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(tlb(8)) };
+        let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(PageWalkCache::Levels(tlb(8))) };
         iommu(IommuSpec { tlb: shared, walkers: WALKERS }, walk, askers.collect(), None, None, &world.roots, &scope);
     };
     if cut {

@@ -319,6 +319,14 @@ fn a_line_that_the_table_does_not_include_is_noticed() {
         cache.send(Msg::new(L2, MEMORY, Kind::Write, tag(SPACE, 5, 2), bytes(place(5, 2)))).await;
     });
     assert!(message.contains("passes between virtual and physical caches"), "{message}");
+    let (page, line) = (tag(SPACE, 7, 1), tag(SPACE, 5, 2));
+    for clean in [page, line] {
+        let message = fails(move |cache| async move {
+            cache.read(tag(SPACE, 5, 1)).await;
+            cache.ask(Kind::Evicted, clean).await;
+        });
+        assert!(message.contains("passes between virtual and physical caches"), "{message}");
+    }
 }
 
 #[test]

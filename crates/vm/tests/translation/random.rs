@@ -8,7 +8,7 @@ use crate::{
 use engine::{Cycles, Lane, Run};
 use mem::{Access, PhysAddr, Request, SplitMix64};
 use std::{cell::RefCell, rc::Rc};
-use vm::{IommuSpec, MmuSpec, PageSize, SharedTlbSpec, Shootdown, Shootdowns, Walk, WalkersSpec, iommu};
+use vm::{IommuSpec, MmuSpec, PageSize, PageWalkCache, SharedTlbSpec, Shootdown, Shootdowns, Walk, WalkersSpec, iommu};
 
 const UNITS: u64 = 3;
 const PAGES: u64 = 12;
@@ -20,7 +20,8 @@ fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
     finish(Tables::of(0..PAGES), move |world| {
         let (ours, theirs): (Vec<_>, Vec<_>) = (0..UNITS).map(|_| world.wires(3, 3)).unzip();
         let (to_iommu, control) = world.control(5);
-        let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(tlb(4)) };
+        let cache = if seed.is_multiple_of(2) { PageWalkCache::Levels(tlb(4)) } else { PageWalkCache::Lines(tlb(4)) };
+        let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(cache) };
         let shared = SharedTlbSpec { tlb: tlb(6), lookups: Some(1), banks: 1, misses: 2, shootdown: Cycles(2) };
         let spec = IommuSpec { tlb: shared, walkers: WalkersSpec { queue: 1, shootdown: Cycles(3), ..WALKERS } };
         iommu(spec, walk, theirs, None, Some(control), &world.roots, &world.root.scope("iommu"));

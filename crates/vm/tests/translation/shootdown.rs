@@ -9,7 +9,10 @@ use std::{
     rc::Rc,
     sync::{Arc, Mutex},
 };
-use vm::{Forgotten, IommuSpec, MmuSpec, SharedTlbSpec, Shootdown, Shootdowns, Walk, WalkersSpec, iommu, walkers};
+use vm::{
+    Forgotten, IommuSpec, MmuSpec, PageWalkCache, SharedTlbSpec, Shootdown, Shootdowns, Walk, WalkersSpec, iommu,
+    walkers,
+};
 
 const MISS: u64 = 2 + 4 * READ + 3;
 const PAGE: Shootdown = Shootdown::Page { asid: SPACE, virt: VirtAddr(virt_of(5)) };
@@ -121,12 +124,12 @@ fn page_walk_caches_are_shot_down_too() {
     let mut after = Tables::new();
     after.map(virt(9000), phys(9000));
     after.map(virt(5), phys(55));
-    let reads = |shoot: bool| {
+    let reads = |cache: PageWalkCache, shoot: bool| {
         let after = after.clone();
         let (run, _) = crate::world::simulate(Tables::of([5]), move |world| {
             let (mmu, there) = world.wires(2, 3);
             let ((to_mmu, mmu_control), (to_walkers, control)) = (world.control(1), world.control(1));
-            let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(tlb(16)) };
+            let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(cache) };
             let spec = WalkersSpec { shootdown: Cycles(4), ..WALKERS };
             walkers(spec, walk, vec![there], Some(control), &world.roots, &world.root.scope("walkers"));
             world.mmu_with(MMU, "dtlb", mmu, Some(mmu_control), vec![load(0, 1, 5), load_at(300, 2, 5, 55)]);
@@ -136,8 +139,10 @@ fn page_walk_caches_are_shot_down_too() {
         assert_eq!(run.outcome, engine::Outcome::Finished);
         run.total().count("walkers.entries_read")
     };
-    assert_eq!(reads(true), 8, "both walks begin at the root");
-    assert_eq!(reads(false), 5, "the second begins at a table that is none any more");
+    let (levels, lines) = (PageWalkCache::Levels(tlb(16)), PageWalkCache::Lines(tlb(16)));
+    assert_eq!([reads(levels, true), reads(lines, true)], [8, 8], "both walks read every level");
+    assert_eq!(reads(levels, false), 5, "the second begins at a table that is none any more");
+    assert_eq!(reads(lines, false), 4, "the second goes by lines that have changed");
 }
 
 #[test]
@@ -149,7 +154,7 @@ fn whom_others_ask_forgets_first() {
     let (run, log) = finish(Tables::of([5]), move |world| {
         let (mmu, there) = world.wires(7, 7);
         let ((to_mmu, mmu_control), (to_iommu, control)) = (world.control(10), world.control(20));
-        let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(tlb(16)) };
+        let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(PageWalkCache::Levels(tlb(16))) };
         let tlb = SharedTlbSpec { tlb: tlb(16), lookups: Some(1), banks: 1, misses: 4, shootdown: Cycles(3) };
         let spec = IommuSpec { tlb, walkers: WalkersSpec { shootdown: Cycles(4), ..WALKERS } };
         iommu(spec, walk, vec![there], None, Some(control), &world.roots, &world.root.scope("iommu"));

@@ -10,8 +10,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 use vm::{
-    Control, Forgotten, Mmu, MmuPort, MmuSpec, Roots, Shootdown, TlbSpec, Translate, Translated, Walk, WalkersSpec,
-    walkers,
+    Control, Forgotten, Mmu, MmuPort, MmuSpec, PageWalkCache, Roots, Shootdown, TlbSpec, Translate, Translated, Walk,
+    WalkersSpec, walkers,
 };
 
 /// The requests that reached a cache, each with its cycle.
@@ -132,7 +132,7 @@ impl World {
     }
 
     /// Walkers that read the tables, and a wire of 2 cycles to them and 3 back.
-    pub fn walkers(&self, spec: WalkersSpec, page_walk_cache: Option<TlbSpec>) -> Wire<Translated, Translate> {
+    pub fn walkers(&self, spec: WalkersSpec, page_walk_cache: Option<PageWalkCache>) -> Wire<Translated, Translate> {
         let (wire, there) = self.wires(2, 3);
         let walk = Walk::Tables { memory: self.memory(), page_walk_cache };
         walkers(spec, walk, vec![there], None, &self.roots, &self.root.scope("walkers"));

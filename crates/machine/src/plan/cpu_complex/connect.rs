@@ -18,9 +18,12 @@ impl Lowering<'_> {
     }
 
     /// Bandwidth from the GPUs to the memory controller, in bytes per second: hub and system agent stand at one switch
-    /// (`[giles 4.4.1]`).
+    /// (`[giles 4.4.1]`). Without a hub, the bandwidth of the agent's wires is that of the network.
     fn gpu_bandwidth(&self, cpu: &CpuComplex) -> Option<u64> {
-        cpu.hub.bytes_per_cycle.map(|bytes| bytes * self.machine.clock.0)
+        match cpu.hub {
+            Some(hub) => hub.bytes_per_cycle.map(|bytes| bytes * self.machine.clock.0),
+            None => self.bandwidth(cpu),
+        }
     }
 
     fn rate(&self, id: Id) -> Hertz {
@@ -80,7 +83,9 @@ impl Lowering<'_> {
             self.pair((l1, "to_l2", l2), latencies, bandwidth, Freight::Messages);
             self.attach(ids, l2, 0, bandwidth);
         }
-        self.attach(ids, ids.hub, 0, self.gpu_bandwidth(cpu));
+        if let Some(hub) = ids.hub {
+            self.attach(ids, hub, 0, self.gpu_bandwidth(cpu));
+        }
         self.attach(ids, ids.agent, 2, self.gpu_bandwidth(cpu));
         let way = PortSpec { capacity: cpu.network.capacity, latency: Cycles(2), bytes_per_cycle: None };
         for (channel, memory) in ids.memories.iter().enumerate() {

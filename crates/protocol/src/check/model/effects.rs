@@ -251,7 +251,7 @@ impl Check {
         } else if msg.to.0 >= CORES {
             self.loaded(world, line, (msg.to.0 - CORES) as usize, &msg);
         } else {
-            let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
+            let channel = |msg: &Msg<BYTES>| self.channel(msg);
             let full = |depth| world.network.iter().filter(|other| channel(other) == channel(&msg)).count() >= depth;
             // Probes that need no answer could otherwise be sent any number of times.
             let held_up = match self.network {

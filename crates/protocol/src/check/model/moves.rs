@@ -157,16 +157,22 @@ impl Check {
     /// The moves that bring the system nearer to rest: arrivals of messages, messages of the stages and, last,
     /// retries of refused requests.
     fn progress(&self, world: &World, moves: &mut Vec<Move>) {
-        let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
+        let channel = |msg: &Msg<BYTES>| self.channel(msg);
         let from = moves.len();
         for (place, msg) in world.network.iter().enumerate() {
             let earlier = &world.network[..place];
             // An order for all lines does not overtake earlier messages of its sender to the receiver.
             let behind = |other: &Msg<BYTES>| other.line != WHOLE && channel(other) == channel(msg);
+            // A recall that can't be obeyed yet is put aside: answers do not wait for it.
+            let overtakes = |other: &Msg<BYTES>| {
+                msg.lane() == Lane::Reply && other.lane() != Lane::Reply && self.stalls(world, other)
+            };
             let waits = match self.network {
                 Network::Unordered | Network::Rows if msg.line == WHOLE => world.network.iter().any(behind),
                 Network::Unordered | Network::Rows => earlier.last() == Some(msg),
-                Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
+                Network::Ordered { .. } => {
+                    earlier.iter().any(|other| channel(other) == channel(msg) && !overtakes(other))
+                }
             };
             let gone = msg.line == WHOLE && msg.from == msg.to && self.holds(world, msg.to);
             if waits || gone || self.is_being_brought(world, msg) {

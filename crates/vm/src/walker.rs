@@ -70,7 +70,7 @@ pub fn walkers(
         Walk::Flat { latency } => Method::Flat(latency),
         Walk::Driver { latency, tables } => Method::Driver(latency, Faults::new(tables, scope)),
         Walk::Tables { memory, page_walk_cache } => {
-            Method::Tables(Tables::new(spec.walkers, memory, page_walk_cache, scope))
+            Method::Tables(Box::new(Tables::new(spec.walkers, memory, page_walk_cache, scope)))
         }
     };
     let shared = Rc::new(Shared {
@@ -187,7 +187,7 @@ impl Faults {
 enum Method {
     Flat(Cycles),
     Driver(Cycles, Faults),
-    Tables(Tables),
+    Tables(Box<Tables>),
 }
 
 struct Walker {

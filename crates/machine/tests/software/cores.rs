@@ -166,6 +166,7 @@ const FRONT_END: FrontEndSpec = FrontEndSpec {
     flush_late: false,
     write_back: gpu::WriteBack::Within,
     regions: false,
+    read_at_once: false,
     accounts: false,
 };
 

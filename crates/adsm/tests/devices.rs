@@ -188,7 +188,7 @@ fn a_full_device_refuses_the_call_and_the_object_stays_where_it_is() {
     let mut x = runtime.alloc::<u8>(3 * PAGE).unwrap();
     x[7] = 7;
     let told = add_one.call(1, 1).write(&mut x).on(1).launch().map(drop).unwrap_err().to_string();
-    assert!(told.contains("has no room for"), "{told}");
+    assert!(told.contains("has not enough memory for"), "{told}");
     add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
     assert_eq!(x[7], 8);
     drop(x);

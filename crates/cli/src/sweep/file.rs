@@ -226,7 +226,7 @@ mod tests {
             tasks.expect_err("this is not a sweep").to_string()
         };
         let start = "programs = ['fir', 'aes']\nsystems = ['a']\n";
-        assert!(error(&format!("{start}zip = [['program', 'system']]")).contains("equally many"));
+        assert!(error(&format!("{start}zip = [['program', 'system']]")).contains("same number of values"));
         assert!(error(&format!("{start}zip = [['program', 'nothing']]")).contains("'nothing'"));
         assert!(error(&format!("{start}options = ['--out=x']")).contains("--out"));
         assert!(error("programs = []\nsystems = ['a']").contains("no value"));

@@ -192,7 +192,7 @@ fn the_sweep_that_its_page_shows_has_as_many_runs_as_the_page_says() {
     std::fs::write(folder.file("sizes.toml"), file.expect("the page shows the file of a sweep")).unwrap();
     let status = cohesim(&["sweep", "status", &folder.file("sizes.toml"), "--store", &folder.file("store")]).result();
     let runs = status.split(':').next().unwrap_or_default();
-    assert!(runs.ends_with(" runs") && page.contains(&format!("sizes, {runs}.")), "{status}");
+    assert!(runs.ends_with(" runs") && page.contains(&format!("sizes: {runs}.")), "{status}");
 }
 
 #[test]

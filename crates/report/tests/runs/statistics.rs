@@ -63,12 +63,24 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     });
     let lifetimes = ["gpu.lifetimes=true".to_owned()];
     let l1_only = Machine::load("vc-l1only-32", &lifetimes).expect("the machine is sound");
-    let gpus = [machine("r9nano"), machine("r9nano-hbm"), machine("vc-opt"), machine("vc-baseline-512"), l1_only]
+    let remapped = Machine::load("vc-opt", &["gpu.fbt.remaps=4".to_owned()]).expect("the machine is sound");
+    let gpus = [machine("r9nano"), machine("r9nano-hbm"), remapped, machine("vc-baseline-512"), l1_only]
         .into_iter()
         .chain(networks)
         .chain(fabrics);
     let gpus = gpus.map(|machine| Sums { count: 256, launches: 1 }.run(&machine, &options(1)));
-    let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"])];
+    let virtual_caches = [
+        "gpu.l2.tags=virtual",
+        "gpu.fbt.part=virtual-cache",
+        "system.iommu.entries=512",
+        "system.iommu.ways=16",
+        "system.iommu.page_walk_cache=1024",
+    ];
+    let cpus = [
+        ("apu-c-l3", &[][..]),
+        ("apu-c-l3", &virtual_caches),
+        ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"]),
+    ];
     let cpus = cpus.map(|(name, changes)| collaboration::edges(&collaboration::machine(name, changes)).0);
     let several: Vec<Machine> = several_gpus().collect();
     assert!(several.len() > 20, "{} machines can have two GPUs", several.len());

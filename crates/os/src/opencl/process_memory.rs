@@ -6,6 +6,7 @@
 
 use gcn3::{
     error::{Access, Fault},
+    exec::simd::distances_within,
     functional::Immediate,
     memop::{AtomicOp, Kind, MemOp, ScalarOp},
 };
@@ -62,7 +63,13 @@ impl<'a> ProcessMemory<'a> {
     fn misses(&mut self, address: u64, bytes: u64, write: bool) -> bool {
         let Some(reach) = &self.reach else { return false };
         let mut any = false;
-        for page in [address, address.saturating_add(bytes - 1)].map(|at| at / PAGE * PAGE) {
+        let [first, last] = [address, address.saturating_add(bytes - 1)].map(|at| at / PAGE);
+        for number in first..=last {
+            let cached = self.pages[number as usize % ENTRIES];
+            if cached.is_some_and(|page| page.number == number && (page.writable || !write)) {
+                continue;
+            }
+            let page = number * PAGE;
             let found = reach.tables[self.gpu].get(&page).is_some_and(|page| page.writable || !write);
             if !found && !reach.denied.contains(&(self.gpu, page)) {
                 *self.missing.entry((self.gpu, page)).or_default() |= write;
@@ -80,12 +87,21 @@ impl<'a> ProcessMemory<'a> {
         }
         let write = op.kind != Kind::Load;
         let (bytes, elements, stride) = (u64::from(op.element_bytes), u64::from(op.elements), u64::from(op.stride));
+        let (bytes, elements) = (bytes.max(1), elements.max(1));
         let mut any = false;
+        // The page of the lane before, if that lane does not wait. Neighbouring lanes mostly access one page.
+        let mut known = None;
         for addresses in std::iter::once(&op.addresses).chain(op.more.iter()) {
             for lane in lanes(op.mask) {
-                for element in 0..elements.max(1) {
+                for element in 0..elements {
                     let address = addresses[lane].wrapping_add(element * stride);
-                    any |= self.misses(address, bytes.max(1), write);
+                    let page = (address % PAGE + bytes <= PAGE).then_some(address / PAGE);
+                    if page.is_some() && page == known {
+                        continue;
+                    }
+                    let waits = self.misses(address, bytes, write);
+                    known = page.filter(|_| !waits);
+                    any |= waits;
                 }
             }
         }
@@ -181,12 +197,39 @@ impl<'a> ProcessMemory<'a> {
         }
     }
 
-    /// The first address, if 64 lanes access 64 consecutive words in one page.
-    fn row_in_page(mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<u64> {
-        let first = addresses[0].wrapping_add(distance);
-        let fits = mask == !0 && bytes == 4 && first % PAGE <= PAGE - 256;
-        let consecutive = || addresses.iter().enumerate().all(|(n, address)| *address == addresses[0] + 4 * n as u64);
-        (fits && addresses[0] <= u64::MAX - 256 && consecutive()).then_some(first)
+    /// Performs a load or a store of words if all of it lies in one mapped page; returns whether it did. Most accesses
+    /// are of this kind.
+    fn perform_in_page(&mut self, op: &mut MemOp) -> bool {
+        let (elements, stride, store) = (usize::from(op.elements), op.stride as usize, op.kind == Kind::Store);
+        let span = elements.saturating_sub(1) * stride + 4;
+        let plain = op.element_bytes == 4 && op.more.is_empty() && (store || op.kind == Kind::Load);
+        if !plain || op.mask == 0 || span > PAGE as usize || op.data.len() < elements {
+            return false;
+        }
+        let first = op.addresses[op.mask.trailing_zeros() as usize];
+        let base = first / PAGE * PAGE;
+        let Some(lane) = distances_within(&op.addresses, op.mask, base, PAGE - span as u64) else { return false };
+        let Some(Ok(page)) = self.page(first, store) else { return false };
+        let Some(frames) = self.guest.frames() else { return false };
+        let inside = page.offset as usize..page.offset as usize + PAGE as usize;
+        for (element, row) in op.data[..elements].iter_mut().enumerate() {
+            let at = element * stride;
+            if store {
+                let bytes = &mut frames.bytes_mut(page.frame)[inside.clone()][at..];
+                for active in lanes(op.mask) {
+                    let to = lane.of[active] as usize;
+                    bytes[to..to + 4].copy_from_slice(&row[active].to_le_bytes());
+                }
+            } else {
+                let bytes = &frames.bytes(page.frame)[inside.clone()][at..];
+                // Lanes that are off read the page's first word, which is not used.
+                for (value, from) in row.iter_mut().zip(&lane.of) {
+                    let from = *from as usize;
+                    *value = u32::from_le_bytes([bytes[from], bytes[from + 1], bytes[from + 2], bytes[from + 3]]);
+                }
+            }
+        }
+        true
     }
 
     fn load(
@@ -197,17 +240,6 @@ impl<'a> ProcessMemory<'a> {
         bytes: u64,
         row: &mut [u32; 64],
     ) -> Result<(), Fault> {
-        if let Some(first) = Self::row_in_page(mask, addresses, distance, bytes)
-            && let Some(Ok(page)) = self.page(first, false)
-            && let Some(frames) = self.guest.frames()
-        {
-            let start = page.offset as usize + (first % PAGE) as usize;
-            let (words, _) = frames.bytes(page.frame)[start..start + 256].as_chunks::<4>();
-            for (value, word) in row.iter_mut().zip(words) {
-                *value = u32::from_le_bytes(*word);
-            }
-            return Ok(());
-        }
         for lane in lanes(mask) {
             let address = addresses[lane].wrapping_add(distance);
             match self.read(address, bytes as usize) {
@@ -226,17 +258,6 @@ impl<'a> ProcessMemory<'a> {
         bytes: u64,
         row: &[u32; 64],
     ) -> Result<(), Fault> {
-        if let Some(first) = Self::row_in_page(mask, addresses, distance, bytes)
-            && let Some(Ok(page)) = self.page(first, true)
-            && let Some(frames) = self.guest.frames()
-        {
-            let start = page.offset as usize + (first % PAGE) as usize;
-            let (words, _) = frames.bytes_mut(page.frame)[start..start + 256].as_chunks_mut::<4>();
-            for (value, word) in row.iter().zip(words) {
-                *word = value.to_le_bytes();
-            }
-            return Ok(());
-        }
         for lane in lanes(mask) {
             let address = addresses[lane].wrapping_add(distance);
             if self.write(address, bytes as usize, row[lane].into()).is_err() {
@@ -286,6 +307,9 @@ impl Immediate for ProcessMemory<'_> {
     }
 
     fn perform(&mut self, op: &mut MemOp) -> Result<(), Fault> {
+        if self.perform_in_page(op) {
+            return Ok(());
+        }
         if self.waits(op) {
             return Err(Fault::Away);
         }

@@ -2,7 +2,7 @@
 //! tests a probe overtakes each read grant.
 #![cfg(test)]
 
-use super::{l2::L2, wt};
+use super::{l1, l2::L2, wt};
 use crate::{Block, Controller, Kind, Line, Log, Msg, Node, Place, Roster, Step, step};
 use mem::LineAddr;
 use std::collections::VecDeque;
@@ -19,18 +19,19 @@ const CU: Node = Node(128);
 const PATIENCE: usize = 50;
 
 struct Gpu {
+    l1: &'static dyn Controller<N>,
     lines: [Line<N>; 2],
     /// Number of requests for the line that the memory below has received.
     asked: usize,
 }
 
 impl Gpu {
-    fn new() -> Self {
+    fn new(l1: &'static dyn Controller<N>) -> Self {
         let first = |controller: &dyn Controller<N>| {
             let state = controller.table().states.iter().position(|&state| state == "I").unwrap_or(0);
             Line::new(state as u8)
         };
-        Self { lines: [first(&wt::GPU), first(&L2 { owns: false })], asked: 0 }
+        Self { l1, lines: [first(l1), first(&L2 { owns: false })], asked: 0 }
     }
 
     /// The memory's answer. To a read request it sends the line, which a probe on behalf of a writer elsewhere
@@ -61,7 +62,7 @@ impl Gpu {
                 continue;
             }
             let (controller, below): (&dyn Controller<N>, _) =
-                if msg.to == L1 { (&wt::GPU, CACHE) } else { (&L2 { owns: false }, BELOW) };
+                if msg.to == L1 { (self.l1, CACHE) } else { (&L2 { owns: false }, BELOW) };
             let above = Roster::row(L1, 1);
             let place = Place { me: msg.to, below, above: &above };
             let mut log = Log::new(controller.table(), 4);
@@ -75,23 +76,33 @@ impl Gpu {
     }
 
     fn states(&self) -> [&'static str; 2] {
-        [(&wt::GPU as &dyn Controller<N>, 0), (&L2 { owns: false }, 1)]
+        [(self.l1, 0), (&L2 { owns: false }, 1)]
             .map(|(controller, node)| controller.table().states[self.lines[node].state as usize])
     }
 }
 
 #[test]
 fn a_load_reads_a_line_that_a_probe_has_overtaken_once_and_no_cache_keeps_it() {
-    let mut gpu = Gpu::new();
-    let loaded = gpu.access(Kind::Load, Block::EMPTY).map(|told| (told.kind, told.data));
-    assert_eq!(loaded, Some((Kind::Loaded, Block::full([7; N]))));
-    assert_eq!((gpu.asked, gpu.states()), (1, ["I", "I"]));
+    for l1 in [&wt::GPU as &dyn Controller<N>, &l1::GPU] {
+        let mut gpu = Gpu::new(l1);
+        let loaded = gpu.access(Kind::Load, Block::EMPTY).map(|told| (told.kind, told.data));
+        assert_eq!(loaded, Some((Kind::Loaded, Block::full([7; N]))));
+        assert_eq!((gpu.asked, gpu.states()), (1, ["I", "I"]), "{}", l1.table().name);
+    }
 }
 
 #[test]
 fn a_store_whose_line_was_overtaken_asks_for_it_to_write() {
-    let mut gpu = Gpu::new();
+    let mut gpu = Gpu::new(&wt::GPU);
     gpu.access(Kind::Store, Block::one(1, 5));
     assert_eq!((gpu.asked, gpu.states()), (2, ["I", "M"]), "once to read, once to write; and it has landed");
     assert_eq!(gpu.lines[1].data, Block::full([7, 5, 7, 7]));
+}
+
+#[test]
+fn a_store_of_a_cache_that_writes_back_asks_for_an_overtaken_line_to_write_too() {
+    let mut gpu = Gpu::new(&l1::GPU);
+    gpu.access(Kind::Store, Block::one(1, 5));
+    assert_eq!((gpu.asked, gpu.states()), (2, ["M", "Held"]));
+    assert_eq!(gpu.lines[0].data, Block::full([7, 5, 7, 7]));
 }

@@ -6,16 +6,24 @@
 //! been taken, and it waits for the confirmation that no more probes will come. There is no state O: what a read
 //! request takes from M goes to the cache below, which then holds it, so S is left. A line in N may have been in E;
 //! then the level below believes it to be the only copy, which does no harm.
+//!
+//! A line that a probe has overtaken may be stale. A GPU's cache answers the pending load with it, which is as new as
+//! when the load requested it, and does not keep it; a pending non-coherent store requests the line for writing
+//! instead, which no probe can spoil. So both make progress, however often others take the line away. A core's load
+//! must not be older than its later ones, so a core's cache requests the line again.
 
-use super::actions::{self, Done};
+use super::{
+    actions::{self, Done},
+    wt::ONCE,
+};
 use crate::{Access, Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use mem::Scope;
 use nmoesi_l1::{Action, Event, State};
 
 protocol! {
- /// Table II. `PutSpoilt`: a probe was answered while the line was in flight, so the line may be stale. `LoadWide`: a
- /// GPU's load that must see writes of others than the requester's group; it claims the line and gives it up again
- /// (4.2).
+ /// Table II. `PutOnce`, `PutSpoilt`: a probe was answered while the line was in flight, so the line may be stale; a
+ /// GPU's cache uses it once, a core's does not. `LoadWide`: a GPU's load that must see writes of others than the
+ /// requester's group; it claims the line and gives it up again (4.2).
  nmoesi_l1 actions(Hit Write Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Clean Spoil Unspoil Flushed FlushedNewer Done Take Bring Found)
  on(      Load             Store                   NStore                 Evict           Inval                     CoreFlush                 Downgrade)
  N      { [N Hit]          [I_GetX GetX AskStore]  [N Write]              [WB WriteBack]  [I FlushedNewer Drop]     x                         x                      }
@@ -29,18 +37,18 @@ protocol! {
  I_GetX { z                z                       z                      z               [I_GetX Flushed]          z                         z                      }
  WB     { z                z                       z                      z               [Gone FlushedNewer Drop]  [Gone FlushedNewer Drop]  [WB FlushedNewer Drop] }
  Gone   { z                z                       z                      z               [Gone Flushed]            x                         x                      };
- on(      PutS             PutSpoilt             PutE                      PutX             Back  BackAsked  FlushClean  FlushDirty          Invalidate)
- N      { x                x                     x                         x                x     x          x           [WB Ask WriteBack]  [WB Ask WriteBack] }
- NX     { x                x                     x                         x                x     x          x           [WB Ask WriteBack]  [NX Done]          }
- M      { x                x                     x                         x                x     x          [M Done]    [WB Ask WriteBack]  [M Done]           }
- E      { x                x                     x                         x                x     x          [E Done]    x                   [E Done]           }
- S      { x                x                     x                         x                x     x          [S Done]    x                   [I Drop Done]      }
- I      { x                x                     x                         x                x     x          [I Done]    x                   [I Done]           }
- I_Get  { [S Fill Loaded]  [I_Get Unspoil Get]   [E Unspoil Fill Loaded]   x                x     x          z           x                   z                  }
- I_GetN { [N Fill Stored]  [I_GetN Unspoil Get]  [NX Unspoil Fill Stored]  x                x     x          z           x                   z                  }
- I_GetX { x                x                     x                         [M Fill Stored]  x     x          z           x                   z                  }
- WB     { x                x                     x                         x                x     x          z           z                   z                  }
- Gone   { x                x                     x                         x                [I]   [I Done]   z           x                   z                  };
+ on(      PutS             PutOnce                       PutSpoilt            PutE                      PutX             Back  BackAsked  FlushClean  FlushDirty          Invalidate)
+ N      { x                x                             x                    x                         x                x     x          x           [WB Ask WriteBack]  [WB Ask WriteBack] }
+ NX     { x                x                             x                    x                         x                x     x          x           [WB Ask WriteBack]  [NX Done]          }
+ M      { x                x                             x                    x                         x                x     x          [M Done]    [WB Ask WriteBack]  [M Done]           }
+ E      { x                x                             x                    x                         x                x     x          [E Done]    x                   [E Done]           }
+ S      { x                x                             x                    x                         x                x     x          [S Done]    x                   [I Drop Done]      }
+ I      { x                x                             x                    x                         x                x     x          [I Done]    x                   [I Done]           }
+ I_Get  { [S Fill Loaded]  [I Unspoil Fill Loaded Drop]  [I_Get Unspoil Get]  [E Unspoil Fill Loaded]   x                x     x          z           x                   z                  }
+ I_GetN { [N Fill Stored]  [I_GetX Unspoil GetX]         x                    [NX Unspoil Fill Stored]  x                x     x          z           x                   z                  }
+ I_GetX { x                x                             x                    x                         [M Fill Stored]  x     x          z           x                   z                  }
+ WB     { x                x                             x                    x                         x                x     x          z           z                   z                  }
+ Gone   { x                x                             x                    x                         x                [I]   [I Done]   z           x                   z                  };
  on(      Modify          LoadWide           )
  N      { [N Bring]       [N Bring]          }
  NX     { [M Found Take]  [WB Hit WriteBack] }
@@ -94,7 +102,10 @@ impl<const N: usize> Controller<N> for L1 {
             Kind::Flush if line.is_dirty() => Event::FlushDirty,
             Kind::Flush => Event::FlushClean,
             Kind::Invalidate => Event::Invalidate,
-            Kind::PutS if line.early > 0 => Event::PutSpoilt,
+            Kind::PutS if line.early > 0 || msg.acks == ONCE => match self.grain {
+                Some(_) => Event::PutOnce,
+                None => Event::PutSpoilt,
+            },
             Kind::PutS => Event::PutS,
             Kind::PutClnX => Event::PutE,
             Kind::PutX => Event::PutX,

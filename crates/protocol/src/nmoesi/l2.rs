@@ -107,7 +107,7 @@ protocol! {
  S        { x                           x                       x                                           x                                          }
  I        { x                           x                       x                                           x                                          }
  Held     { x                           x                       x                                           x                                          }
- I_Get    { [S Fill HoldAsked AnswerS]  [I_Get Unspoil Get]     [Held Unspoil Fill HoldAskedAlone AnswerE]  [Held Unspoil Fill HoldAskedAlone AnswerE] }
+ I_Get    { [S Fill HoldAsked AnswerS]  [I Unspoil AnswerOnce]  [Held Unspoil Fill HoldAskedAlone AnswerE]  [Held Unspoil Fill HoldAskedAlone AnswerE] }
  I_GetS   { [S Fill HoldAsked AnswerS]  [I Unspoil AnswerOnce]  [E Unspoil Fill HoldAsked AnswerS]          x                                          }
  I_GetN   { [N Fill AnswerAck]          [I_GetNX Unspoil GetX]  [NX Unspoil Fill AnswerAck]                 x                                          }
  I_GetX   { x                           x                       x                                           [Held Fill HoldAskedAlone AnswerX]         }

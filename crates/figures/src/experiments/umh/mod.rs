@@ -73,10 +73,16 @@ const QUICK: [&str; 14] = [
     "32768",
 ];
 
-/// Programs whose kernels process four elements per work-item in AMD's suite, and one element here. Their workgroups
-/// are dealt to the GPUs four at a time, so each GPU's contiguous pieces of memory are as long as in the paper: a block
-/// of 4 KB rather than a quarter of it.
-const BY_FOURS: [&str; 4] = ["black-scholes", "matmul", "transpose", "reduction"];
+/// Programs whose workgroups process more elements in AMD's suite than here, and how many times as many: four elements
+/// per work-item, or (haar-wavelet) a workgroup of twice the size. So many workgroups are dealt to a GPU at a time, so
+/// each GPU's contiguous pieces of memory are as long as in the paper.
+const DEALT: [(&str, u32); 5] =
+    [("black-scholes", 4), ("matmul", 4), ("transpose", 4), ("reduction", 4), ("haar-wavelet", 2)];
+
+/// How programs are run as in AMD's suite. Its histogram leaves a row of counts for each workgroup, which the host adds
+/// up: no atomic access to global memory. Its Sobel filter hands over the image and reads the result in each iteration,
+/// so no kernel uses what an earlier one left, and all iterations are alike: one is run.
+const LIKE_AMD: [(&str, &str); 2] = [("histogram", "--variant rows"), ("sobel", "--iterations 1")];
 
 /// The two fabrics of Table III.
 pub(super) const FABRICS: [&str; 2] = ["pcie", "nvlink"];
@@ -123,6 +129,10 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
         Size::Scaled => format!("--size {}", SCALED[place].0),
         Size::Paper => "--size paper-umh --no-check".to_owned(),
     };
+    let arguments = match LIKE_AMD.iter().find(|(name, _)| *name == program) {
+        Some((_, more)) => format!("{arguments} {more}"),
+        None => arguments,
+    };
     let mut keys = vec![format!("gpus={gpus}")];
     // The costs of driver calls and launches keep the paper's proportion to the input.
     let part = match size {
@@ -139,8 +149,8 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
                 .map(|(key, cycles)| format!("gpu.dispatcher.{key}={}", cycles / part)),
         );
     }
-    if gpus > 1 && BY_FOURS.contains(&program) {
-        keys.push("gpu.dispatcher.deal=4".to_owned());
+    if let Some((_, workgroups)) = DEALT.iter().find(|(name, _)| gpus > 1 && *name == program) {
+        keys.push(format!("gpu.dispatcher.deal={workgroups}"));
     }
     keys.extend(changes.iter().map(|change| (*change).to_owned()));
     Job::new(&system.machine(fabric), program, &arguments).with(&keys).counting(&COUNTS)
@@ -149,8 +159,9 @@ pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), g
 /// Differences between a run and the paper's.
 pub(super) fn notes(size: Size) -> Vec<String> {
     let host = "the host is outside the machine: it executes an instruction a nanosecond, and each call of OpenCL takes a microsecond";
-    let dealt = "workgroups are dealt to GPUs in turn, those of BSch, MM, MT and RD by fours: a work-item takes one element here, and four in AMD's suite";
-    let mut notes = vec![host.to_owned(), dealt.to_owned()];
+    let dealt = "workgroups are dealt to GPUs in turn, those of BSch, MM, MT and RD by fours and of DH by twos: in AMD's suite a workgroup takes so many times as many elements";
+    let alike = "as in AMD's suite, Hist leaves a row of counts per workgroup to the host, and iterations of SF do not depend on each other: one is run";
+    let mut notes = vec![host.to_owned(), dealt.to_owned(), alike.to_owned()];
     match size {
         Size::Quick => {
             notes.push("about a sixty-fourth of the paper's footprint, with a quarter of its caches and a sixteenth of what calls and launches take: whole blocks weigh more than in the paper".into())

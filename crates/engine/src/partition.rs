@@ -337,13 +337,15 @@ impl Partition {
         let first = self.boundaries.get() == 1;
         let names = self.shared.names.borrow();
         self.shared.stats.borrow_mut().read(&names, end, first, values);
+        // These come in the order of their paths, too.
+        let mut all_busy = Vec::new();
         for domain in self.domains.get_mut() {
             let cycle = domain.core.clock.first_at(end);
-            for (name, busy) in domain.busy(cycle).into_iter().filter(|(_, busy)| first || *busy > 0) {
-                values.push((names.path(name) + ".busy_cycles", Value::Count(busy)));
-            }
-            domain.reset_busy(cycle);
+            let busy = domain.take_busy(cycle).into_iter().filter(|(_, busy)| first || *busy > 0);
+            all_busy.extend(busy.map(|(name, busy)| (names.path(name) + ".busy_cycles", busy)));
         }
+        all_busy.sort_unstable();
+        values.extend(all_busy.into_iter().map(|(path, busy)| (path, Value::Count(busy))));
     }
 
     /// Asks the contexts that can explain their wait what they need. Returns these contexts, with the start of their

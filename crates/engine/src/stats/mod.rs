@@ -3,6 +3,7 @@
 //! A statistic is a cell that its element adds to. Its name is used only when a region of the run ends. Regions follow
 //! each other without a gap: at a boundary every statistic is read, kept under the region's name, and reset.
 
+mod order;
 mod rate;
 mod registry;
 mod series;

@@ -1,18 +1,13 @@
 //! The statistics of one partition, as its elements hold them.
 
-use super::{rate::Rate, series::Series, value::Value};
+use super::{order, rate::Rate, series::Series, value::Value};
 use crate::{
     core::Core,
     energy::{self, Energy},
     name::{Name, Names},
     time::Time,
 };
-use rustc_hash::FxHashSet;
-use std::{
-    borrow::Cow,
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
+use std::{borrow::Cow, cell::Cell, rc::Rc};
 
 /// A counter.
 #[derive(Clone)]
@@ -255,21 +250,14 @@ enum Stat {
 /// Every statistic of a partition.
 pub(crate) struct Registry {
     stats: Vec<(Name, Stat)>,
-    /// Used only to find duplicates, never iterated.
-    names: FxHashSet<Name>,
-    /// Names of two statistics. Kept until their paths can be reported.
-    twice: RefCell<Vec<Name>>,
 }
 
 impl Registry {
     pub(crate) fn new() -> Registry {
-        Registry { stats: Vec::new(), names: FxHashSet::default(), twice: RefCell::default() }
+        Registry { stats: Vec::new() }
     }
 
     fn add(&mut self, name: Name, stat: Stat) {
-        if !self.names.insert(name) {
-            self.twice.borrow_mut().push(name);
-        }
         self.stats.push((name, stat));
     }
 
@@ -339,12 +327,12 @@ impl Registry {
         let mut parent = (Name::ROOT, String::new());
         let mut paths = Vec::new();
         if first {
-            let stats = std::mem::take(&mut self.stats).into_iter();
-            let mut by_path: Vec<_> =
-                stats.map(|(name, stat)| (names.path_beside(name, &mut parent), name, stat)).collect();
-            // Stable: a rate stays before its histogram.
-            by_path.sort_by(|(path, ..), (other, ..)| path.cmp(other));
-            (paths, self.stats) = by_path.into_iter().map(|(path, name, stat)| (path, (name, stat))).unzip();
+            // A rate stays before its histogram.
+            let by_path = order::by_path(names, self.stats.iter().map(|(name, _)| *name));
+            let mut stats: Vec<_> = std::mem::take(&mut self.stats).into_iter().map(Some).collect();
+            self.stats.extend(by_path.iter().filter_map(|(_, number)| stats[*number].take()));
+            paths = by_path.into_iter().map(|(path, _)| path).collect();
+            values.reserve(self.stats.len() + self.stats.len() / 4);
         }
         // The paths that have been made for the order are used.
         let mut path_of = |number: usize, name: Name| match paths.get_mut(number) {
@@ -354,7 +342,9 @@ impl Registry {
         for (number, (name, stat)) in self.stats.iter().enumerate() {
             if let Stat::Phases(account, phases) = stat {
                 let cycles = phases.iter().zip(account.take(end)).filter(|(_, cycles)| first || *cycles > 0);
+                let from = values.len();
                 values.extend(cycles.map(|(phase, cycles)| (names.path(*phase), Value::Count(cycles))));
+                values[from..].sort_unstable_by(|(path, _), (other, _)| path.cmp(other));
                 continue;
             }
             if let Stat::Rate(rate) = stat {
@@ -395,8 +385,13 @@ impl Registry {
         }
     }
 
-    /// A name that two statistics share, if there is one: an error in the model.
+    /// A name that two statistics share, the first that was made twice: an error in the model.
     pub(crate) fn duplicate(&self) -> Option<Name> {
-        self.twice.borrow().first().copied()
+        // A rate shares its name with its histogram.
+        let named = self.stats.iter().filter(|(_, stat)| !matches!(stat, Stat::Rate(_)));
+        let mut names: Vec<(Name, usize)> = named.enumerate().map(|(number, (name, _))| (*name, number)).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1]);
+        twice.min_by_key(|(_, number)| *number).map(|(name, _)| name)
     }
 }

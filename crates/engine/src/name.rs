@@ -106,25 +106,6 @@ impl Names {
         path
     }
 
-    /// Variant of [`path`](Self::path) for a series of names, many of which have one parent: `parent` keeps the last
-    /// parent and its path. It starts with the root.
-    pub(crate) fn path_beside(&self, name: Name, parent: &mut (Name, String)) -> String {
-        let (above, text) = self.family(name.family);
-        if name == Name::ROOT || above == Name::ROOT {
-            return self.path(name);
-        }
-        if parent.0 != above {
-            parent.0 = above;
-            parent.1.clear();
-            self.write(above, &mut parent.1);
-        }
-        let mut path = String::with_capacity(parent.1.len() + text.len() + 12);
-        path.push_str(&parent.1);
-        path.push('.');
-        self.write_label(name, &mut path);
-        path
-    }
-
     fn write(&self, name: Name, path: &mut String) {
         if name == Name::ROOT {
             return;
@@ -158,11 +139,6 @@ mod tests {
         assert_eq!(names.path(cache), "gpu0.cu12.l1v");
         assert_eq!(names.path(Name { index: NO_INDEX - 1, ..cu }), format!("gpu0.cu{}", NO_INDEX - 1));
         assert_eq!(names.path(Name::ROOT), "");
-        let other = names.name(gpu, ("cu", 3).into());
-        let mut parent = (Name::ROOT, String::new());
-        for name in [gpu, cu, cache, names.name(other, "l1v".into()), cache, other, Name::ROOT] {
-            assert_eq!(names.path_beside(name, &mut parent), names.path(name));
-        }
     }
 
     #[test]

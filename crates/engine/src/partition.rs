@@ -14,7 +14,7 @@ use crate::{
     name::Name,
     pressure::{Peak, Pressure},
     report::{Knowledge, Waiting},
-    stats::Value,
+    stats::{Path, Value},
     time::{Clock, Hertz, Time},
     trace::{Recorder, TraceEvent, TraceSpec},
 };
@@ -332,7 +332,7 @@ impl Partition {
     }
 
     /// Reads every statistic at the end of a region into `values` and resets it.
-    pub(crate) fn read_statistics(&mut self, end: Time, values: &mut Vec<(String, Value)>) {
+    pub(crate) fn read_statistics(&mut self, end: Time, values: &mut Vec<(Path, Value)>) {
         self.boundaries.set(self.boundaries.get() + 1);
         let first = self.boundaries.get() == 1;
         let names = self.shared.names.borrow();
@@ -345,7 +345,7 @@ impl Partition {
             all_busy.extend(busy.map(|(name, busy)| (names.path(name) + ".busy_cycles", busy)));
         }
         all_busy.sort_unstable();
-        values.extend(all_busy.into_iter().map(|(path, busy)| (path, Value::Count(busy))));
+        values.extend(all_busy.into_iter().map(|(path, busy)| (path.into(), Value::Count(busy))));
     }
 
     /// Asks the contexts that can explain their wait what they need. Returns these contexts, with the start of their

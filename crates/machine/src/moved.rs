@@ -48,7 +48,7 @@ pub fn moved_by_link(total: &Statistics) -> BTreeMap<String, u64> {
     };
     let wires = total.0.iter().filter(|(path, value)| is_wire(path, value));
     let wires = wires.map(|(path, value)| (path, bytes_of(value, None)));
-    wires.filter(|(_, bytes)| *bytes > 0).map(|(path, bytes)| (path.clone(), bytes)).collect()
+    wires.filter(|(_, bytes)| *bytes > 0).map(|(path, bytes)| (path.to_string(), bytes)).collect()
 }
 
 /// Whether a link counts what enters the fabric: what it counts has been counted by no link before.

@@ -4,11 +4,13 @@
 //! each other without a gap: at a boundary every statistic is read, kept under the region's name, and reset.
 
 mod order;
+mod path;
 mod rate;
 mod registry;
 mod series;
 mod value;
 
+pub use path::Path;
 pub use rate::Rate;
 pub(crate) use registry::Registry;
 pub use registry::{Counter, Histogram, Level, Matrix, Phases};

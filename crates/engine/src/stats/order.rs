@@ -5,6 +5,7 @@
 //! the dot (`-`, `+`) or with a dot in it can lie elsewhere in the order of whole paths; a sort of the nearly sorted
 //! paths, which takes one comparison for each, puts such labels right.
 
+use super::path::Path;
 use crate::name::{Name, Names};
 use rustc_hash::FxHashMap;
 
@@ -25,19 +26,22 @@ struct Tree<'a> {
     known: FxHashMap<Name, u32>,
     /// For each entry, the one of the same name before it.
     before: Vec<u32>,
-    /// Labels being compared, and the path of the node being visited.
+    /// The children of the nodes being visited: where the label of each begins and ends in `labels`, and its node.
+    children: Vec<(usize, usize, u32)>,
     labels: String,
+    /// The path of the node being visited.
     path: String,
-    sorted: Vec<(String, usize)>,
+    sorted: Vec<(Path, usize)>,
 }
 
 /// The paths of `names` in their order, each with its index in `of`. Equal names stay in their order.
-pub(super) fn by_path(names: &Names, of: impl ExactSizeIterator<Item = Name>) -> Vec<(String, usize)> {
+pub(super) fn by_path(names: &Names, of: impl ExactSizeIterator<Item = Name>) -> Vec<(Path, usize)> {
     let mut tree = Tree {
         names,
         nodes: vec![Node { name: Name::ROOT, child: NONE, sibling: NONE, entry: NONE }],
         known: FxHashMap::default(),
         before: Vec::with_capacity(of.len()),
+        children: Vec::new(),
         labels: String::new(),
         path: String::new(),
         sorted: Vec::with_capacity(of.len()),
@@ -75,28 +79,28 @@ impl Tree<'_> {
         let Node { mut entry, mut child, .. } = self.nodes[node as usize];
         let first = self.sorted.len();
         while entry != NONE {
-            self.sorted.push((self.path.clone(), entry as usize));
+            self.sorted.push((self.path.as_str().into(), entry as usize));
             entry = self.before[entry as usize];
         }
         self.sorted[first..].reverse();
         if child == NONE {
             return;
         }
-        let (start, end) = (self.labels.len(), self.path.len());
-        let mut children = Vec::new();
+        let (start, end, first) = (self.labels.len(), self.path.len(), self.children.len());
         while child != NONE {
             let Node { name, sibling, .. } = self.nodes[child as usize];
             let from = self.labels.len();
             self.names.write_label(name, &mut self.labels);
-            children.push((from, self.labels.len(), child));
+            self.children.push((from, self.labels.len(), child));
             child = sibling;
         }
         let labels = &self.labels;
         // The number makes the order of children with one label definite, too.
-        children.sort_unstable_by(|(from, to, child), (other_from, other_to, other)| {
+        self.children[first..].sort_unstable_by(|(from, to, child), (other_from, other_to, other)| {
             labels[*from..*to].cmp(&labels[*other_from..*other_to]).then(child.cmp(other))
         });
-        for (from, to, child) in children {
+        for at in first..self.children.len() {
+            let (from, to, child) = self.children[at];
             if end > 0 {
                 self.path.push('.');
             }
@@ -104,6 +108,7 @@ impl Tree<'_> {
             self.visit(child);
             self.path.truncate(end);
         }
+        self.children.truncate(first);
         self.labels.truncate(start);
     }
 }
@@ -134,8 +139,8 @@ mod tests {
             let name = names.name(all[parent], label);
             all.push(name);
         }
-        let mut expected: Vec<(String, usize)> =
-            all.iter().enumerate().map(|(at, name)| (names.path(*name), at)).collect();
+        let mut expected: Vec<(Path, usize)> =
+            all.iter().enumerate().map(|(at, name)| (names.path(*name).into(), at)).collect();
         expected.sort();
         assert_eq!(by_path(&names, all.iter().copied()), expected);
     }

@@ -1,5 +1,6 @@
 //! Wires: messages carried, and how often back-pressure stopped a sender.
 
+use super::elements::last_part;
 use crate::figures::ratio;
 use engine::{Statistics, Value};
 use serde::{Deserialize, Serialize};
@@ -70,12 +71,12 @@ pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
 /// The wire of a statistic, and which statistic it is. The two ends of a link belong to different elements but are one
 /// wire.
 fn split(path: &str) -> Option<(&str, &'static str)> {
-    let (end, what) = path.rsplit_once('.')?;
+    let (end, what) = last_part(path)?;
     let (end, what) = match what {
         "passed" => (end, "passed"),
         "level" => (end, "level"),
         "wait_cycles" => {
-            let (wire, lane) = end.rsplit_once('.')?;
+            let (wire, lane) = last_part(end)?;
             matches!(lane, "request" | "reply" | "coherence").then_some((wire, "wait_cycles"))?
         }
         _ => return None,
@@ -83,9 +84,10 @@ fn split(path: &str) -> Option<(&str, &'static str)> {
     // A link: its own name follows the element's, which differs at the two ends.
     match end.strip_suffix(".in").or(end.strip_suffix(".out")) {
         Some(link) => {
-            let mut dots = link.rmatch_indices('.').map(|(at, _)| at + 1);
-            let (_direction, name) = (dots.next()?, dots.next()?);
-            Some((&link[name..], what))
+            // Its direction, and its name before that.
+            let (named, _) = last_part(link)?;
+            let (element, _) = last_part(named)?;
+            Some((&link[element.len() + 1..], what))
         }
         // Reply wires are named after the receiver of the replies.
         None => Some((before(end, "_replies_"), what)),
@@ -100,27 +102,22 @@ fn before<'a>(text: &'a str, mark: &str) -> &'a str {
 
 /// A path with `*` for numbers.
 fn pattern(path: &str) -> String {
-    let mut pattern = String::with_capacity(path.len());
-    // Whether the last character was the `l` of a level, is a star in the pattern, or is a letter there.
+    let mut pattern = Vec::with_capacity(path.len());
+    // Whether the last byte was the `l` of a level, is a star in the pattern, or is a letter there.
     let (mut in_level, mut starred, mut letter) = (false, false, false);
-    for c in path.chars() {
-        if c == '.' {
-            pattern.push(c);
-            (starred, letter) = (false, false);
-            continue;
-        }
+    for byte in path.bytes() {
         // The 1 of `l1v` is not the number of an element.
-        let in_number = c.is_ascii_digit() && !in_level;
+        let in_number = byte.is_ascii_digit() && !in_level;
         if !in_number {
-            pattern.push(c);
+            pattern.push(byte);
         } else if !starred {
-            pattern.push('*');
+            pattern.push(b'*');
         }
-        starred = in_number || c == '*';
-        in_level = c == 'l' && !letter;
-        letter = pattern.ends_with(|last: char| last.is_ascii_alphabetic());
+        // A level may go on behind a dot.
+        in_level = if byte == b'.' { in_level } else { byte == b'l' && !letter };
+        (starred, letter) = (in_number || byte == b'*', byte.is_ascii_alphabetic());
     }
-    pattern
+    String::from_utf8(pattern).expect("only digits have been replaced")
 }
 
 #[cfg(test)]

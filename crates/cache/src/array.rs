@@ -91,6 +91,8 @@ pub struct Array {
     shape: Shape,
     /// The tag of each sector; `FREE` if it holds nothing.
     tags: Vec<LineAddr>,
+    /// How many sectors hold something.
+    held: usize,
     lines: Vec<Line<LINE>>,
     ways: Ways,
 }
@@ -99,7 +101,7 @@ impl Array {
     pub fn new(shape: Shape) -> Self {
         let count = shape.sets * shape.ways * shape.sectors;
         let ways = Ways::new(shape.sets, shape.ways, shape.replacement);
-        Self { shape, tags: vec![FREE; count], lines: vec![Line::new(0); count], ways }
+        Self { shape, tags: vec![FREE; count], held: 0, lines: vec![Line::new(0); count], ways }
     }
 
     /// The index of the line's set.
@@ -181,6 +183,7 @@ impl Array {
 
     /// Stores a line and its tag at `way`.
     pub fn put(&mut self, way: Way, tag: LineAddr, line: Line<LINE>) {
+        self.held += usize::from(self.tags[way.0] == FREE);
         self.tags[way.0] = tag;
         self.lines[way.0] = line;
     }
@@ -191,12 +194,15 @@ impl Array {
     }
 
     pub fn clear(&mut self, way: Way) {
+        self.held -= usize::from(self.tags[way.0] != FREE);
         self.tags[way.0] = FREE;
     }
 
     /// The tags of all held lines, in the order of the ways.
     pub fn tags(&self) -> impl Iterator<Item = LineAddr> {
-        self.tags.iter().copied().filter(|tag| *tag != FREE)
+        // Most first-level caches are empty when a kernel begins, and need no search.
+        let tags = if self.held == 0 { &[] } else { &self.tags[..] };
+        tags.iter().copied().filter(|tag| *tag != FREE).take(self.held)
     }
 }
 

@@ -89,7 +89,7 @@ impl Compare {
             let (ran, summary) = self.how.run(
                 &self.guest,
                 machine,
-                Results { output: Output::Kept, folder: folder(machine).as_deref() },
+                Results { output: Output::Kept, folder: folder(machine).as_deref(), last: false },
                 Checkpoints::default(),
                 &Monitor::default(),
                 ui,

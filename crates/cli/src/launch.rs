@@ -167,7 +167,7 @@ impl Launch {
     /// The part of the launch's identity that does not come from its arguments: code, shape and the contents of
     /// buffers.
     fn program(&self, kernel: &str, given: &[Given]) -> miette::Result<Program> {
-        let mut program = Program::new(kernel, &read(&self.file)?);
+        let mut program = Program::new(kernel, read(&self.file)?);
         let shape = format!("{:?} {:?} {:?} {} {}", self.grid, self.group, self.offset, self.lds, self.repeat);
         program = program.with_input("shape", shape.as_bytes());
         for (index, given) in given.iter().enumerate() {

@@ -89,7 +89,7 @@ impl Run {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         catch_interrupts()?;
         let output = if ui.json { Output::Kept } else { Output::Shown };
-        let (ran, summary) = match self.functional {
+        let (mut ran, summary) = match self.functional {
             true => (self.run_without_time(output, ui)?, None),
             false => {
                 let machine = self.how.load(self.system.as_deref().unwrap_or(DEFAULT))?;
@@ -101,7 +101,7 @@ impl Run {
                     let live = Live { title, monitor: monitor.clone(), clock: machine.clock };
                     serving("the run", port, live.serve(port))?;
                 }
-                let results = Results { output, folder: out.as_ref().map(OutFolder::path) };
+                let results = Results { output, folder: out.as_ref().map(OutFolder::path), last: true };
                 let ran = self.how.run(&self.guest, &machine, results, checkpoints, &monitor, ui)?;
                 if let Some(out) = out.filter(|_| ran.1.is_some()) {
                     out.publish().into_diagnostic()?;
@@ -132,6 +132,8 @@ impl Run {
             eprintln!("cohesim: {} accesses in all race with an earlier one", races.count);
         }
         let code = if races.count > 0 { FAILED_CHECK } else { ran.end.exit_code() };
+        // The process ends here: there is no use in freeing the statistics one by one.
+        std::mem::forget(ran.run.take());
         ui.report(&report(name, ran, summary, code))?;
         // The program's exit code is the command's.
         std::process::exit(code.into());

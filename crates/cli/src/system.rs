@@ -53,6 +53,8 @@ pub struct Results<'a> {
     pub output: Output,
     /// The folder that the files of the run are written to.
     pub folder: Option<&'a Path>,
+    /// Whether the process ends after this run.
+    pub last: bool,
 }
 
 impl System {
@@ -99,7 +101,7 @@ impl System {
         monitor: &Monitor,
         ui: &Ui,
     ) -> miette::Result<(Ran, Option<Summary>)> {
-        let (threads, check, Results { output, folder }) = (self.threads.get(), self.check, results);
+        let (threads, check, Results { output, folder, last }) = (self.threads.get(), self.check, results);
         let trace = self.trace.map(|events| TraceSpec { events, sample: self.trace_sample });
         let (forward, until) = (self.forward()?, guest.max_time);
         let options = Options {
@@ -108,9 +110,11 @@ impl System {
             until,
             trace,
             forward,
-            checkpoints,
             monitor: monitor.clone(),
             scaling: Vec::new(),
+            // The next part of a run starts when the model of this part has gone.
+            last: last && checkpoints.before.is_empty(),
+            checkpoints,
         };
         let what = format!("{} on {}", guest.name(), machine.name);
         let progress = Progress::start(&what, monitor, Some(machine.clock), ui);
@@ -130,7 +134,7 @@ impl System {
             ui.note(&format!("'{}' was not written: the program ended before kernel {kernel}", path.display()));
         }
         let Some(run) = &ran.run else { return Ok((ran, None)) };
-        let mut program = Program::new(guest.name(), &guest.image()?.0);
+        let mut program = Program::new(guest.name(), guest.image()?.0);
         // The loader and libraries of a dynamically linked program belong to its identity.
         let files = ran.files_used.iter();
         program.inputs = files.map(|(name, sha256)| Input { name: name.clone(), sha256: (*sha256).into() }).collect();

@@ -98,18 +98,6 @@ impl Occupied {
         self.words[slot as usize / 64] &= !(1 << (slot % 64));
     }
 
-    /// The occupied slots.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = usize> {
-        self.words.iter().enumerate().flat_map(|(number, word)| {
-            let mut left = *word;
-            std::iter::from_fn(move || {
-                let next = (left != 0).then(|| number * 64 + left.trailing_zeros() as usize);
-                left &= left.wrapping_sub(1);
-                next
-            })
-        })
-    }
-
     /// The first cycle after `cycle`, less than a turn of the ring away, whose slot is occupied; `u64::MAX` if none.
     pub(crate) fn next_after(&self, cycle: u64) -> u64 {
         let words = self.words.len();
@@ -133,18 +121,19 @@ pub(crate) struct Agenda<T> {
     slots: Box<[Vec<T>]>,
     /// Empty vectors for reuse, the last used on top: it is the one most likely to be in the host's caches.
     spare: Vec<Vec<T>>,
-    occupied: Occupied,
+    /// A bit for each slot that holds anything.
+    occupied: u128,
     far: BTreeMap<u64, Vec<T>>,
     next: u64,
 }
 
+/// As many as [`Agenda::occupied`] has bits.
 const AGENDA_SLOTS: u64 = 128;
 const AGENDA_MASK: u64 = AGENDA_SLOTS - 1;
 
 impl<T> Agenda<T> {
     pub(crate) fn new() -> Agenda<T> {
-        let (slots, spare, occupied) = (Box::default(), Vec::new(), Occupied::new(AGENDA_SLOTS));
-        Agenda { slots, spare, occupied, far: BTreeMap::new(), next: u64::MAX }
+        Agenda { slots: Box::default(), spare: Vec::new(), occupied: 0, far: BTreeMap::new(), next: u64::MAX }
     }
 
     /// The earliest cycle in which an item is due; `u64::MAX` if there is none.
@@ -165,29 +154,33 @@ impl<T> Agenda<T> {
         let slot = &mut self.slots[(cycle & AGENDA_MASK) as usize];
         if slot.is_empty() {
             *slot = self.spare.pop().unwrap_or_default();
-            self.occupied.set(cycle & AGENDA_MASK);
+            self.occupied |= 1 << (cycle & AGENDA_MASK);
         }
         slot.push(item);
     }
 
     /// Whether `kind` is true for any scheduled item.
     pub(crate) fn any(&self, kind: impl Fn(&T) -> bool) -> bool {
-        let near = self.occupied.slots().map(|slot| &self.slots[slot]);
-        self.next != u64::MAX && near.chain(self.far.values()).flatten().any(kind)
+        self.next != u64::MAX && self.slots.iter().chain(self.far.values()).flatten().any(kind)
     }
 
     /// Moves all items due in `cycle`, which is [`Agenda::next`], into `due`.
     pub(crate) fn take(&mut self, cycle: u64, due: &mut Vec<T>) {
-        if let Some(mut far) = self.far.remove(&cycle) {
+        if !self.far.is_empty()
+            && let Some(mut far) = self.far.remove(&cycle)
+        {
             due.append(&mut far);
         }
         if let Some(near) = self.slots.get_mut((cycle & AGENDA_MASK) as usize).filter(|near| !near.is_empty()) {
             due.append(near);
             self.spare.push(std::mem::take(near));
-            self.occupied.clear(cycle & AGENDA_MASK);
+            self.occupied &= !(1 << (cycle & AGENDA_MASK));
         }
         let far = self.far.first_key_value().map_or(u64::MAX, |(cycle, _)| *cycle);
-        self.next = far.min(self.occupied.next_after(cycle));
+        // The slots in the order of their turns, the next cycle first.
+        let ahead = self.occupied.rotate_right(((cycle + 1) & AGENDA_MASK) as u32);
+        let near = if ahead == 0 { u64::MAX } else { cycle + 1 + u64::from(ahead.trailing_zeros()) };
+        self.next = far.min(near);
     }
 }
 

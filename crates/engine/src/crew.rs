@@ -208,6 +208,10 @@ impl<'a> Crew<'a> {
         let finished = self.rounds(me, &mut seats, &mut partitions);
         if finished.is_ok() {
             self.hand_in(&partitions);
+            // Only a run in which every context has done its work leaves nothing to be told on a drop.
+            if self.options.leave && matches!(lock(&self.gathered).outcome, Some(Outcome::Finished)) {
+                std::mem::forget(partitions);
+            }
         }
     }
 

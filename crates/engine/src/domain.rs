@@ -316,27 +316,23 @@ impl Domain {
         &self.filing.slots[id as usize]
     }
 
-    /// The busy cycles of every context, living and ended, up to `cycle`. Contexts of one name are added up.
-    pub(crate) fn busy(&self, cycle: u64) -> BTreeMap<Name, u64> {
-        let mut busy = self.ended.clone();
-        let (names, waiting) = (self.core.names.borrow(), self.waiting());
-        for ((slot, name), waits) in self.filing.slots.iter().zip(names.iter()).zip(waiting) {
+    /// The busy cycles of every context, living and ended, up to `cycle`; restarts their account there. Contexts of one
+    /// name are added up.
+    pub(crate) fn take_busy(&mut self, cycle: u64) -> BTreeMap<Name, u64> {
+        let waiting = self.waiting();
+        let names = self.core.names.borrow();
+        let mut busy: Vec<(Name, u64)> = std::mem::take(&mut self.ended).into_iter().collect();
+        for ((slot, name), waits) in self.filing.slots.iter_mut().zip(names.iter()).zip(waiting) {
             if *name != Name::ROOT {
                 let idle = if waits { slot.idle.wrapping_add(cycle) } else { slot.idle };
-                *busy.entry(*name).or_default() += cycle.saturating_sub(idle);
+                busy.push((*name, cycle.saturating_sub(idle)));
             }
-        }
-        busy
-    }
-
-    /// Restarts the account of busy cycles at `cycle`.
-    pub(crate) fn reset_busy(&mut self, cycle: u64) {
-        self.ended.clear();
-        let waiting = self.waiting();
-        // A waiting context then counts as idle from cycle 0 until its wait ends.
-        for (slot, waits) in self.filing.slots.iter_mut().zip(waiting) {
+            // A waiting context then counts as idle from cycle 0 until its wait ends.
             slot.idle = if waits { 0 } else { cycle };
         }
+        let mut by_name = BTreeMap::new();
+        busy.into_iter().for_each(|(name, cycles)| *by_name.entry(name).or_default() += cycles);
+        by_name
     }
 
     /// For each context, whether it waits for an eventcount.
@@ -345,7 +341,7 @@ impl Domain {
         let eventcounts = self.core.shared.eventcounts.borrow();
         let living = eventcounts.iter().filter_map(|eventcount| eventcount.upgrade());
         for eventcount in living.filter(|eventcount| eventcount.core.index == self.core.index) {
-            eventcount.waiters().iter().for_each(|waiter| waiting[waiter.id as usize] = true);
+            eventcount.each_waiter(|waiter| waiting[waiter.id as usize] = true);
         }
         // A context that was woken but has not run yet still counts as waiting.
         for &id in self.core.ready.borrow().iter().filter(|id| **id != BIRTH) {

@@ -314,11 +314,21 @@ impl Inner {
 
     /// The waiters, in order.
     pub(crate) fn waiters(&self) -> Vec<Waiter> {
-        let single = self.take_single();
-        if let Some(waiter) = single {
-            self.single.set(waiter.id);
+        let mut all = Vec::new();
+        self.each_waiter(|waiter| all.push(waiter));
+        all
+    }
+
+    /// Calls `see` with each waiter, in order.
+    pub(crate) fn each_waiter(&self, mut see: impl FnMut(Waiter)) {
+        if !self.is_awaited() {
+            return;
         }
-        single.into_iter().chain(self.waiters.borrow().iter().copied()).collect()
+        if let Some(waiter) = self.take_single() {
+            self.single.set(waiter.id);
+            see(waiter);
+        }
+        self.waiters.borrow().iter().copied().for_each(see);
     }
 
     /// The number of advances, and the last four of them, oldest first.

@@ -96,6 +96,6 @@ pub use pressure::Pressure;
 pub use queue::Queue;
 pub use report::{WaitReport, Waiting};
 pub use scaling::Scaling;
-pub use stats::{Counter, Histogram, Level, Matrix, Phases, Rate, Region, Series, Spans, Statistics, Value};
+pub use stats::{Counter, Histogram, Level, Matrix, Path, Phases, Rate, Region, Series, Spans, Statistics, Value};
 pub use time::{Cycles, Hertz, Time};
 pub use trace::{Activity, Sample, Span, TraceEvent, TraceSpec};

@@ -1,9 +1,10 @@
 //! Links: wires along which a model may be cut into partitions.
 //!
-//! An item sent on a link travels as mail: it is collected during a window and handed over when the window ends,
-//! whether the other end lies in the same partition or in another. Between teams of threads it is handed over when the
-//! round ends. No window or round is longer than the shortest link whose mail is handed over at its end, so no mail
-//! comes late. Credits travel back the same way, with the same latency.
+//! An item sent on a link to another partition travels as mail: it is collected during a window and handed over when the
+//! window ends. Between teams of threads it is handed over when the round ends. No window or round is longer than the
+//! shortest link whose mail is handed over at its end, so no mail comes late. An item that stays in its partition is
+//! scheduled there at once, and arrives at the same time. Credits travel back as mail in either case, with the same
+//! latency: the time at which a round begins depends on when they are taken in.
 //!
 //! **Invariant**: a cut changes nothing; deliveries come in the order (time, source, sequence).
 
@@ -16,7 +17,8 @@ use crate::{
     time::Time,
 };
 use std::{
-    cell::{Cell, RefCell},
+    any::Any,
+    cell::{Cell, OnceCell, RefCell},
     collections::VecDeque,
     rc::{Rc, Weak},
     sync::{Arc, Mutex, OnceLock},
@@ -131,6 +133,10 @@ pub(crate) trait Incoming {
     fn take_in(&self, parity: usize, window: Time);
     /// Delivers the next arrival.
     fn deliver(&self);
+    /// The inlet, if the wire carries items.
+    fn inlet(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 /// The ends of links that lie in a partition.
@@ -202,13 +208,33 @@ struct ItemsOut<T> {
     core: Rc<Core>,
     credits: Rc<CreditsIn<T>>,
     staging: Staging<(Time, Lane, T)>,
+    /// The other end, if it lies in this partition. Known once something has been sent.
+    near: OnceCell<Option<Inlet<T>>>,
     own: Weak<ItemsOut<T>>,
+}
+
+impl<T: Send + 'static> ItemsOut<T> {
+    fn near(&self) -> Option<&Inlet<T>> {
+        let find = || {
+            let shared = &self.core.shared;
+            let ends = (self.to() == shared.partition).then(|| shared.ends.borrow())?;
+            ends.incoming(self.cable.items_wire()).inlet()?.downcast_ref::<Inlet<T>>().cloned()
+        };
+        self.near.get_or_init(find).as_ref()
+    }
 }
 
 impl<T: Send + 'static> Forward<T> for ItemsOut<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64) {
         let arrives = self.core.clock.edge(cycle) + self.cable.spec.latency;
-        self.staging.put(&self.core, (arrives, lane, item), &self.own);
+        let Some(inlet) = self.near() else {
+            return self.staging.put(&self.core, (arrives, lane, item), &self.own);
+        };
+        // It arrives after this window, as mail would: no window is longer than a link. So it need not be mail.
+        self.staging.bringer.set(self.core.running().who);
+        let core = &inlet.0.scope.core;
+        inlet.0.sent(lane, item);
+        put_down(core, core.cycle(), core.clock.first_at(arrives), arrives, self.cable.items_wire());
     }
 
     fn collect_credits(&self) {
@@ -242,7 +268,7 @@ struct ItemsIn<T> {
     inlet: Inlet<T>,
 }
 
-impl<T> Incoming for ItemsIn<T> {
+impl<T: 'static> Incoming for ItemsIn<T> {
     fn take_in(&self, parity: usize, window: Time) {
         let inlet = &self.inlet.0;
         let core = &inlet.scope.core;
@@ -257,6 +283,10 @@ impl<T> Incoming for ItemsIn<T> {
 
     fn deliver(&self) {
         self.inlet.0.deliver();
+    }
+
+    fn inlet(&self) -> Option<&dyn Any> {
+        Some(&self.inlet)
     }
 }
 
@@ -392,7 +422,8 @@ impl<T: Send + 'static> LinkSender<T> {
             });
             shared.ends.borrow_mut().put(cable.credits_wire(), Rc::clone(&credits) as Rc<dyn Incoming>);
             let staging = Staging::new(shared, cable.items_wire());
-            Rc::new_cyclic(|own| ItemsOut { cable: Arc::clone(&cable), core, credits, staging, own: own.clone() })
+            let near = OnceCell::new();
+            Rc::new_cyclic(|own| ItemsOut { cable: Arc::clone(&cable), core, credits, staging, near, own: own.clone() })
         })
     }
 }

@@ -62,6 +62,9 @@ pub struct RunOptions {
     /// Compute an upper bound of the speedup for each of these numbers of threads ([`Run::scaling`]), whatever the
     /// number of threads of the run itself. Empty by default, because counting takes time.
     pub scaling: Vec<usize>,
+    /// Whether the memory of the model is left to the operating system when the run has finished, instead of freed
+    /// piece by piece: for a run at whose end the process ends, too. Nothing of the model is then dropped.
+    pub leave: bool,
 }
 
 impl Default for RunOptions {
@@ -74,6 +77,7 @@ impl Default for RunOptions {
             trace: None,
             monitor: Monitor::default(),
             scaling: Vec::new(),
+            leave: false,
         }
     }
 }

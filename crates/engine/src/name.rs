@@ -5,7 +5,7 @@
 //! printed.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::hash::BuildHasher;
+use std::{hash::BuildHasher, ops::Range};
 
 const NO_INDEX: u32 = u32::MAX;
 
@@ -49,8 +49,9 @@ impl Name {
 
 /// The names of one partition.
 pub(crate) struct Names {
-    /// The parent of each family and its text.
-    families: Vec<(Name, Box<str>)>,
+    /// The parent of each family, and where its text is in `texts`.
+    families: Vec<(Name, Range<u32>)>,
+    texts: String,
     /// The families by the hash of parent and text; one whose hash is taken has the next free number after it. Only used
     /// for look-ups, never iterated, so its order does not matter.
     known: FxHashMap<u64, u32>,
@@ -58,7 +59,7 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn new() -> Names {
-        Names { families: vec![(Name::ROOT, "".into())], known: FxHashMap::default() }
+        Names { families: vec![(Name::ROOT, 0..0)], texts: String::new(), known: FxHashMap::default() }
     }
 
     pub(crate) fn name(&mut self, parent: Name, label: Label<'_>) -> Name {
@@ -67,16 +68,36 @@ impl Names {
             let new = self.families.len() as u32;
             let family = *self.known.entry(key).or_insert(new);
             if family == new {
-                self.families.push((parent, label.text.into()));
+                let start = self.texts.len() as u32;
+                self.texts.push_str(label.text);
+                self.families.push((parent, start..self.texts.len() as u32));
                 break family;
             }
-            let (other, text) = &self.families[family as usize];
-            if (*other, &**text) == (parent, label.text) {
+            if self.family(family) == (parent, label.text) {
                 break family;
             }
             key = key.wrapping_add(1);
         };
         Name { family, index: label.index }
+    }
+
+    /// The parent of a family, and its text.
+    fn family(&self, family: u32) -> (Name, &str) {
+        let (parent, text) = &self.families[family as usize];
+        (*parent, &self.texts[text.start as usize..text.end as usize])
+    }
+
+    /// The name above a name that is not the root.
+    pub(crate) fn parent(&self, name: Name) -> Name {
+        self.families[name.family as usize].0
+    }
+
+    /// Appends the last part of the path of a name.
+    pub(crate) fn write_label(&self, name: Name, to: &mut String) {
+        to.push_str(self.family(name.family).1);
+        if name.index != NO_INDEX {
+            push_number(to, name.index);
+        }
     }
 
     pub(crate) fn path(&self, name: Name) -> String {
@@ -85,41 +106,15 @@ impl Names {
         path
     }
 
-    /// Variant of [`path`](Self::path) for a series of names, many of which have one parent: `parent` keeps the last
-    /// parent and its path. It starts with the root.
-    pub(crate) fn path_beside(&self, name: Name, parent: &mut (Name, String)) -> String {
-        let (above, text) = &self.families[name.family as usize];
-        if name == Name::ROOT || *above == Name::ROOT {
-            return self.path(name);
-        }
-        if parent.0 != *above {
-            parent.0 = *above;
-            parent.1.clear();
-            self.write(*above, &mut parent.1);
-        }
-        let mut path = String::with_capacity(parent.1.len() + text.len() + 12);
-        path.push_str(&parent.1);
-        path.push('.');
-        path.push_str(text);
-        if name.index != NO_INDEX {
-            push_number(&mut path, name.index);
-        }
-        path
-    }
-
     fn write(&self, name: Name, path: &mut String) {
         if name == Name::ROOT {
             return;
         }
-        let (parent, text) = &self.families[name.family as usize];
-        self.write(*parent, path);
+        self.write(self.parent(name), path);
         if !path.is_empty() {
             path.push('.');
         }
-        path.push_str(text);
-        if name.index != NO_INDEX {
-            push_number(path, name.index);
-        }
+        self.write_label(name, path);
     }
 }
 
@@ -144,11 +139,6 @@ mod tests {
         assert_eq!(names.path(cache), "gpu0.cu12.l1v");
         assert_eq!(names.path(Name { index: NO_INDEX - 1, ..cu }), format!("gpu0.cu{}", NO_INDEX - 1));
         assert_eq!(names.path(Name::ROOT), "");
-        let other = names.name(gpu, ("cu", 3).into());
-        let mut parent = (Name::ROOT, String::new());
-        for name in [gpu, cu, cache, names.name(other, "l1v".into()), cache, other, Name::ROOT] {
-            assert_eq!(names.path_beside(name, &mut parent), names.path(name));
-        }
     }
 
     #[test]

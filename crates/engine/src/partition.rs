@@ -14,7 +14,7 @@ use crate::{
     name::Name,
     pressure::{Peak, Pressure},
     report::{Knowledge, Waiting},
-    stats::Value,
+    stats::{Path, Value},
     time::{Clock, Hertz, Time},
     trace::{Recorder, TraceEvent, TraceSpec},
 };
@@ -332,18 +332,20 @@ impl Partition {
     }
 
     /// Reads every statistic at the end of a region into `values` and resets it.
-    pub(crate) fn read_statistics(&mut self, end: Time, values: &mut Vec<(String, Value)>) {
+    pub(crate) fn read_statistics(&mut self, end: Time, values: &mut Vec<(Path, Value)>) {
         self.boundaries.set(self.boundaries.get() + 1);
         let first = self.boundaries.get() == 1;
         let names = self.shared.names.borrow();
         self.shared.stats.borrow_mut().read(&names, end, first, values);
+        // These come in the order of their paths, too.
+        let mut all_busy = Vec::new();
         for domain in self.domains.get_mut() {
             let cycle = domain.core.clock.first_at(end);
-            for (name, busy) in domain.busy(cycle).into_iter().filter(|(_, busy)| first || *busy > 0) {
-                values.push((names.path(name) + ".busy_cycles", Value::Count(busy)));
-            }
-            domain.reset_busy(cycle);
+            let busy = domain.take_busy(cycle).into_iter().filter(|(_, busy)| first || *busy > 0);
+            all_busy.extend(busy.map(|(name, busy)| (names.path(name) + ".busy_cycles", busy)));
         }
+        all_busy.sort_unstable();
+        values.extend(all_busy.into_iter().map(|(path, busy)| (path.into(), Value::Count(busy))));
     }
 
     /// Asks the contexts that can explain their wait what they need. Returns these contexts, with the start of their

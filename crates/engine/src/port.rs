@@ -258,15 +258,22 @@ impl<T: 'static> Inlet<T> {
     }
 
     /// Takes the next item of `lane` if one has arrived.
+    #[inline]
     pub fn try_recv(&self, lane: Lane) -> Option<T> {
-        let inner = &*self.0;
-        let here = inner.here[lane as usize].get();
-        if here == 0 {
-            if !inner.has_consumer.get() {
-                self.expect_consumer();
-            }
-            return None;
+        let here = self.0.here[lane as usize].get();
+        if here > 0 {
+            return self.take(lane, here);
         }
+        if !self.0.has_consumer.get() {
+            self.expect_consumer();
+        }
+        None
+    }
+
+    /// Takes one of the `here` items of `lane` that have arrived.
+    #[inline(never)]
+    fn take(&self, lane: Lane, here: usize) -> Option<T> {
+        let inner = &*self.0;
         inner.here[lane as usize].set(here - 1);
         if here == 1
             && let Some((ready, number)) = inner.ready.get()
@@ -281,6 +288,7 @@ impl<T: 'static> Inlet<T> {
     }
 
     /// Declares that the running context receives from here.
+    #[cold]
     pub(crate) fn expect_consumer(&self) {
         self.0.has_consumer.set(true);
         Lane::ALL.iter().for_each(|lane| self.0.back.consumer(*lane));

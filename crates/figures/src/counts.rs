@@ -11,7 +11,7 @@ pub(crate) fn sums(patterns: &[String], total: &Statistics) -> BTreeMap<String, 
     }
     for (path, value) in &total.0 {
         for (own, number) in numbers(value) {
-            let name = if own.is_empty() { Cow::from(path) } else { format!("{path}.{own}").into() };
+            let name = if own.is_empty() { Cow::from(path.as_str()) } else { format!("{path}.{own}").into() };
             for pattern in patterns.iter().filter(|pattern| matches(pattern, &name)) {
                 let kept = sums.entry(pattern.clone()).or_insert(0.0);
                 *kept = if own == "max" { f64::max(*kept, number as f64) } else { *kept + number as f64 };
@@ -95,7 +95,7 @@ mod tests {
             ("gpu0.pages", Value::Level { cycles: 10, area: 70, max: 9 }),
             ("gpu1.pages", Value::Level { cycles: 10, area: 20, max: 5 }),
         ];
-        let total = Statistics(statistics.map(|(path, value)| (path.to_owned(), value)).into());
+        let total = Statistics(statistics.map(|(path, value)| (path.into(), value)).into());
         let patterns =
             ["gpu*.hits", "fabric.*/bytes", "*.waits.sum", "*.waits.n3", "*.pages.max", "*.pages.area", "*.misses"]
                 .map(str::to_owned);

@@ -143,7 +143,7 @@ fn at_work(region: &Region, reason: &str) -> Vec<u64> {
     let elements = statistics.keys().filter_map(|path| path.strip_suffix(reason)?.strip_suffix(".cycles."));
     let busy = elements.map(|element| {
         let own = format!("{element}.cycles.");
-        let phases = statistics.range(own.clone()..).take_while(|(path, _)| path.starts_with(&own));
+        let phases = region.statistics.starting(&own);
         let idle = |path: &str| IDLE.iter().any(|reason| path.strip_prefix(&own) == Some(reason));
         phases.filter(|(path, _)| !idle(path)).map(|(_, value)| count(value)).sum::<u64>()
     });
@@ -197,7 +197,7 @@ mod tests {
             ("gpu0.array0.cu0.cycles.no_wave", 50),
             ("gpu0.array0.cu0.cycles.vector", 1),
         ];
-        let statistics = Statistics(counts.map(|(path, n)| (path.to_owned(), Value::Count(n))).into());
+        let statistics = Statistics(counts.map(|(path, n)| (path.into(), Value::Count(n))).into());
         let region = Region { name: String::new(), start: Time::ZERO, end: Time::ZERO, statistics };
         assert_eq!(longest(&region, "fetch_stall", 1_000_000_000_000_000), 7);
         assert_eq!(longest(&region, "issue", 500_000_000_000_000), 8);

@@ -91,10 +91,11 @@ impl Op {
                                 if op.element_bytes == 4 { run(&addresses[..], left, lane, address) } else { 1 };
                             if together > 1 {
                                 gathering.add_words(address, &row.0[lane..lane + together], lane)?;
+                                left &= !Mask::range(lane, together).0;
                             } else {
                                 gathering.add(address, row.0[lane], op.element_bytes.into(), Some(lane as u8))?;
+                                left &= left - 1;
                             }
-                            left &= !Mask::range(lane, together).0;
                         }
                     }
                 }
@@ -177,10 +178,11 @@ impl Op {
                                 if op.element_bytes == 4 { run(&addresses[..], left, lane, address) } else { 1 };
                             if together > 1 {
                                 filling.read_words(address, &mut row.0[lane..lane + together]);
+                                left &= !Mask::range(lane, together).0;
                             } else {
                                 row.0[lane] = filling.read(address, op.element_bytes.into());
+                                left &= left - 1;
                             }
-                            left &= !Mask::range(lane, together).0;
                         }
                     }
                 }
@@ -252,13 +254,20 @@ impl Gathering<'_> {
             self.region = self.map.check(self.access, address, size as u64, lane)?;
         }
         let offset = place(address);
-        if size != 4 || offset > LINE - 4 {
+        if offset > LINE - size {
             self.add_bytes(address, &word.to_le_bytes()[..size]);
             return Ok(());
         }
+        let store = self.access == Access::Store;
         let part = self.part(address & OF_LINE);
-        part.mask.0 |= 0xf << offset;
-        part.bytes[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
+        part.mask.0 |= ((1 << size) - 1) << offset;
+        if store {
+            match size {
+                4 => part.bytes[offset..offset + 4].copy_from_slice(&word.to_le_bytes()),
+                1 => part.bytes[offset] = word as u8,
+                _ => part.bytes[offset..offset + size].copy_from_slice(&word.to_le_bytes()[..size]),
+            }
+        }
         Ok(())
     }
 
@@ -318,11 +327,14 @@ impl<'p> Filling<'p> {
     #[inline(always)]
     fn read(&mut self, address: u64, size: usize) -> u32 {
         let offset = place(address);
-        if size != 4 || offset > LINE - 4 {
-            return self.read_bytes(address, size);
+        match size {
+            4 if offset <= LINE - 4 => {
+                let bytes = self.line(address & OF_LINE)[offset..offset + 4].try_into();
+                u32::from_le_bytes(bytes.expect("a word has four bytes"))
+            }
+            1 => self.line(address & OF_LINE)[offset].into(),
+            _ => self.read_bytes(address, size),
         }
-        let bytes = self.line(address & OF_LINE)[offset..offset + 4].try_into();
-        u32::from_le_bytes(bytes.expect("a word has four bytes"))
     }
 
     /// Reads consecutive words of one line.

@@ -102,7 +102,7 @@ impl Costs {
     /// The energy of an element in a region, in femtojoules.
     fn spent(&self, path: &str, statistics: &Statistics, length: Time) -> Value {
         let below = format!("{path}.");
-        let own = statistics.0.range(below.clone()..).take_while(|(name, _)| name.starts_with(&below));
+        let own = statistics.starting(&below);
         let active = own.map(|(name, value)| {
             let is_own = |(suffix, _): &&(&str, Joules)| {
                 // The counters of a TLB stand below its port's name, those of a network below a switch's.
@@ -138,9 +138,9 @@ pub(crate) fn charge(machine: &Machine, run: &mut Run) {
     for region in &mut run.regions {
         let length = Time(region.end.0 - region.start.0);
         let spent = |(path, costs): &(String, Costs)| {
-            (format!("{path}.{ENERGY}"), costs.spent(path, &region.statistics, length))
+            (format!("{path}.{ENERGY}").into(), costs.spent(path, &region.statistics, length))
         };
-        let spent: Vec<(String, Value)> = elements.iter().map(spent).collect();
+        let spent: Vec<(engine::Path, Value)> = elements.iter().map(spent).collect();
         region.statistics.0.extend(spent);
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         let changes = ["energy.part=28nm-hbm".to_owned()];
         let machine = Machine::load("skeleton", &changes).expect("the part has every key");
         let mut statistics = Statistics::default();
-        let mut count = |path: &str, number| _ = statistics.0.insert(path.to_owned(), Value::Count(number));
+        let mut count = |path: &str, number| _ = statistics.0.insert(path.into(), Value::Count(number));
         count("gpu0.array0.cu0.instructions.vector", 10);
         count("gpu0.array0.cu0.instructions.vector_memory", 2);
         count("memory0.reads", 3);
@@ -165,7 +165,7 @@ mod tests {
             counts: vec![1, 72, 2, 144],
         };
         for wire in ["gpu0.port.out", "gpu0.port.in", "fabric.to_gpu0"] {
-            statistics.0.insert(wire.to_owned(), traffic.clone());
+            statistics.0.insert(wire.into(), traffic.clone());
         }
         let region = engine::Region { name: "a".to_owned(), start: Time(0), end: Time::nanos(1), statistics };
         let mut run = Run { regions: vec![region], ..empty() };

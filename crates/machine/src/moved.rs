@@ -16,16 +16,22 @@ pub fn moved_by_cause(total: &Statistics) -> BTreeMap<String, u64> {
             *moved.entry(cause.to_owned()).or_insert(0) += bytes;
         }
     };
-    for path in total.0.keys() {
-        if let Some((engine, cause)) = path.rsplit_once(".moved.")
-            && engine.ends_with("dma")
-        {
-            add(&cause.replace('_', " "), total.count(path));
-        }
-        if goes_onto_fabric(path) {
-            for (cause, told) in CAUSES {
-                add(told, bytes_of(&total.0[path], Some(cause)));
+    for (path, value) in &total.0 {
+        // What is looked for depends on the kind of value: most paths are of the other kind, or counts of 0.
+        match value {
+            Value::Count(bytes) if *bytes > 0 => {
+                if let Some((engine, cause)) = path.rsplit_once(".moved.")
+                    && engine.ends_with("dma")
+                {
+                    add(&cause.replace('_', " "), *bytes);
+                }
             }
+            Value::Matrix { .. } if goes_onto_fabric(path) => {
+                for (cause, told) in CAUSES {
+                    add(told, bytes_of(value, Some(cause)));
+                }
+            }
+            _ => {}
         }
     }
     moved
@@ -33,13 +39,16 @@ pub fn moved_by_cause(total: &Statistics) -> BTreeMap<String, u64> {
 
 /// Bytes on each link of the fabric that has a bandwidth, by the link's name.
 pub fn moved_by_link(total: &Statistics) -> BTreeMap<String, u64> {
-    let is_wire = |path: &str| {
+    let is_wire = |path: &str, value: &Value| {
+        if !matches!(value, Value::Matrix { .. }) {
+            return false;
+        }
         let node = path.rsplit_once('.').map_or("", |(node, _)| node);
         node == "fabric" || node.ends_with(".port")
     };
-    let wires = total.0.iter().filter(|(path, _)| is_wire(path));
-    let wires = wires.map(|(path, value)| (path.clone(), bytes_of(value, None)));
-    wires.filter(|(_, bytes)| *bytes > 0).collect()
+    let wires = total.0.iter().filter(|(path, value)| is_wire(path, value));
+    let wires = wires.map(|(path, value)| (path, bytes_of(value, None)));
+    wires.filter(|(_, bytes)| *bytes > 0).map(|(path, bytes)| (path.to_string(), bytes)).collect()
 }
 
 /// Whether a link counts what enters the fabric: what it counts has been counted by no link before.

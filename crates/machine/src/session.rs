@@ -47,6 +47,8 @@ pub struct Options {
     pub checkpoints: Checkpoints,
     /// Thread counts for which the run reports an upper bound of the speed-up over one thread.
     pub scaling: Vec<usize>,
+    /// Whether the process ends after this run, so that the memory of the model need not be freed.
+    pub last: bool,
 }
 
 /// A kernel to run. Its workgroups are distributed over all GPUs in turn.
@@ -121,6 +123,7 @@ pub(crate) fn run_options(options: &Options) -> RunOptions {
         trace: options.trace,
         monitor: options.monitor.clone(),
         scaling: options.scaling.clone(),
+        leave: options.last,
         ..RunOptions::default()
     }
 }

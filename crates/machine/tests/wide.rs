@@ -19,7 +19,7 @@ fn lines_that_128_cores_and_a_gpu_share_hold_what_was_written_last() {
     let run = stress(&machine, what, &Options { threads: 1, check: true, ..Options::default() });
     assert_eq!(run.outcome, Outcome::Finished);
     let total = run.total();
-    let answered = |core: usize, kind: &str| match &total.0[&format!("cpu.core{core}.l1d.{kind}_cycles")] {
+    let answered = |core: usize, kind: &str| match &total.0[format!("cpu.core{core}.l1d.{kind}_cycles").as_str()] {
         Value::Histogram { count, .. } => *count,
         other => panic!("the cycles of accesses are a histogram, not {other:?}"),
     };

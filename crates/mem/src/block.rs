@@ -175,9 +175,16 @@ fn select<const N: usize>(bytes: &mut [u8; N], rest: &[u8; N], mask: Mask) {
     let (chosen, tail) = bytes.as_chunks_mut::<8>();
     let (others, other_tail) = rest.as_chunks::<8>();
     for (number, (chosen, other)) in chosen.iter_mut().zip(others).enumerate() {
-        let spread = spread((mask.0 >> (8 * number)) as u8);
-        let word = u64::from_le_bytes(*chosen) & spread | u64::from_le_bytes(*other) & !spread;
-        *chosen = word.to_le_bytes();
+        // Most accesses name all bytes of a word, or none.
+        match (mask.0 >> (8 * number)) as u8 {
+            0 => *chosen = *other,
+            0xff => {}
+            some => {
+                let spread = spread(some);
+                let word = u64::from_le_bytes(*chosen) & spread | u64::from_le_bytes(*other) & !spread;
+                *chosen = word.to_le_bytes();
+            }
+        }
     }
     let first = N - tail.len();
     for (number, (byte, other)) in tail.iter_mut().zip(other_tail).enumerate() {
@@ -186,6 +193,7 @@ fn select<const N: usize>(bytes: &mut [u8; N], rest: &[u8; N], mask: Mask) {
 }
 
 /// Expands each set bit to a byte of ones.
+#[inline]
 const fn spread(bits: u8) -> u64 {
     // Multiplying copies all bits into each byte. Masking leaves byte n only bit n. Adding 0x7f then sets its top bit
     // if bit n was set.

@@ -27,7 +27,7 @@ pub use files::{ReportError, write};
 pub use findings::{findings_text, write_findings};
 pub use out::{OutError, OutFolder};
 pub use parquet::join_parquet;
-pub use subject::{Digest, FastForward, HostFacts, Identity, Input, Program, Subject, VERSION};
+pub use subject::{Digest, FastForward, HostFacts, Identity, ImageDigest, Input, Program, Subject, VERSION};
 pub use summary::{
     Accesses, Bottleneck, CacheLevel, Core, Cores, GpuTime, KernelTime, MemoryTraffic, Network, Pages, Rows, Share,
     Spread, Summary, Units, Wires,

@@ -95,7 +95,7 @@ mod tests {
             ("a.sizes", Value::Histogram { count: 2, sum: 5, min: 0, max: 5, buckets: vec![1, 0, 0, 1] }),
             ("a.steps", matrix),
         ];
-        let statistics = Statistics(statistics.into_iter().map(|(path, value)| (path.to_owned(), value)).collect());
+        let statistics = Statistics(statistics.into_iter().map(|(path, value)| (path.into(), value)).collect());
         let region = Region { name: String::new(), start: Time::ZERO, end: Time::nanos(1), statistics };
         let regions = [("0 k, \"q\"".to_owned(), region)];
         let text = String::from_utf8(csv(&rows("f00d", &regions))).unwrap();

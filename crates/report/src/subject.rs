@@ -9,7 +9,7 @@ use os::{
 };
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::OnceLock};
 
 /// A run, and the facts known about it.
 #[derive(Clone, Copy)]
@@ -34,8 +34,41 @@ pub struct Subject<'a> {
 pub struct Program {
     pub name: String,
     /// Digest of its executable or code object.
-    pub sha256: Digest,
+    pub sha256: ImageDigest,
     pub inputs: Vec<Input>,
+}
+
+/// The digest of an executable or code object. Computed when a report first asks for it: a summary does not.
+#[derive(Clone)]
+pub struct ImageDigest {
+    image: Cow<'static, [u8]>,
+    digest: OnceLock<Digest>,
+}
+
+impl ImageDigest {
+    pub fn get(&self) -> Digest {
+        *self.digest.get_or_init(|| Digest::of(&self.image))
+    }
+}
+
+impl fmt::Debug for ImageDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.get())
+    }
+}
+
+impl PartialEq for ImageDigest {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for ImageDigest {}
+
+impl Serialize for ImageDigest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(to)
+    }
 }
 
 /// An input that a program read.
@@ -46,8 +79,9 @@ pub struct Input {
 }
 
 impl Program {
-    pub fn new(name: impl Into<String>, image: &[u8]) -> Self {
-        Self { name: name.into(), sha256: Digest::of(image), inputs: Vec::new() }
+    pub fn new(name: impl Into<String>, image: impl Into<Cow<'static, [u8]>>) -> Self {
+        let sha256 = ImageDigest { image: image.into(), digest: OnceLock::new() };
+        Self { name: name.into(), sha256, inputs: Vec::new() }
     }
 
     pub fn with_input(mut self, name: impl Into<String>, bytes: &[u8]) -> Self {
@@ -128,7 +162,7 @@ impl Subject<'_> {
         };
         part(VERSION.as_bytes());
         part(self.machine.resolved.as_bytes());
-        part(&self.program.sha256.0);
+        part(&self.program.sha256.get().0);
         part(&(self.program.inputs.len() as u64).to_le_bytes());
         for input in &self.program.inputs {
             part(input.name.as_bytes());

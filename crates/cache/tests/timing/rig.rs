@@ -34,7 +34,7 @@ pub struct Report {
 
 impl Report {
     pub fn count(&self, name: &str) -> u64 {
-        match &self.run.total().0[&format!("cache.{name}")] {
+        match &self.run.total().0[format!("cache.{name}").as_str()] {
             Value::Count(count) => *count,
             other => panic!("{name} is not a counter: {other:?}"),
         }

@@ -5,7 +5,7 @@
 
 use super::{
     Pipeline,
-    op::{Kind, State},
+    op::{Kind, Op, State},
 };
 use rand_pcg::rand_core::RngCore;
 
@@ -16,20 +16,20 @@ impl Pipeline {
             let thread = &mut self.threads[t];
             let before = left;
             while left > 0 && thread.committed < thread.dispatched {
-                let op = *thread.op(thread.committed);
-                if op.state != State::Done {
+                let Op { state, kind, touches, registers, ends, .. } = *thread.op(thread.committed);
+                if state != State::Done {
                     break;
                 }
-                match op.kind {
-                    Kind::Load => (0..op.touches).for_each(|_| _ = thread.loads.pop()),
-                    Kind::StoreData => thread.stores_committed += u64::from(op.touches),
+                match kind {
+                    Kind::Load => (0..touches).for_each(|_| _ = thread.loads.pop()),
+                    Kind::StoreData => thread.stores_committed += u64::from(touches),
                     Kind::Flush => thread.flushes_committed += 1,
                     _ => {}
                 }
-                for (used, given_back) in thread.registers.iter_mut().zip(op.registers) {
+                for (used, given_back) in thread.registers.iter_mut().zip(registers) {
                     *used -= usize::from(given_back);
                 }
-                if op.ends {
+                if ends {
                     self.counts.instructions.increment();
                 }
                 thread.committed += 1;

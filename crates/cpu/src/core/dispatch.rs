@@ -2,7 +2,7 @@
 
 use super::{
     Pipeline,
-    op::{Kind, Op},
+    op::{Kind, Needs},
     thread::{Front, Shares, Thread},
 };
 
@@ -38,11 +38,11 @@ impl Pipeline {
             let thread = &mut self.threads[t];
             thread.lacks_stores = false;
             while left > 0 && thread.dispatched < thread.decoded {
-                let op = *thread.op(thread.dispatched);
-                if !thread.fits(&op, &self.shares) {
+                let needs = thread.op(thread.dispatched).needs();
+                if !thread.fits(needs, &self.shares) {
                     break;
                 }
-                thread.enter(&op);
+                thread.enter(needs);
                 left -= 1;
                 self.dispatched_now = true;
                 self.active = true;
@@ -54,7 +54,7 @@ impl Pipeline {
 impl Thread {
     /// Whether all resources are available. A micro-operation that needs more than a queue or register file has may use
     /// it when it is empty.
-    fn fits(&mut self, op: &Op, shares: &Shares) -> bool {
+    fn fits(&mut self, op: Needs, shares: &Shares) -> bool {
         if self.dispatched - self.committed >= shares.rob || self.issue_queue >= shares.issue_queue {
             return false;
         }
@@ -73,7 +73,7 @@ impl Thread {
         kinds.all(|((used, takes), size)| *used == 0 || used + usize::from(takes) <= size)
     }
 
-    fn enter(&mut self, op: &Op) {
+    fn enter(&mut self, op: Needs) {
         let number = self.dispatched;
         self.dispatched += 1;
         self.issue_queue += 1;

@@ -195,10 +195,12 @@ impl Pipeline {
             }
         }
         let mut lines = [number; 2];
-        // A line in another page can't be requested here; the next instruction does that.
-        let next = following(first);
-        if end > LINE_BYTES.0 && !next.line.0.is_multiple_of(PAGE) {
-            lines[1] = self.need_code(t, next);
+        if end > LINE_BYTES.0 {
+            // A line in another page can't be requested here; the next instruction does that.
+            let next = following(first);
+            if !next.line.0.is_multiple_of(PAGE) {
+                lines[1] = self.need_code(t, next);
+            }
         }
         if let Some(instruction) = self.threads[t].fetch_queue.back_mut() {
             instruction.lines = lines;

@@ -255,7 +255,7 @@ impl Pipeline {
     }
 
     /// The order in which threads are served in this cycle.
-    fn turns(&self, now: u64) -> impl Iterator<Item = usize> + use<> {
+    fn turns(&self, now: u64) -> Around {
         let count = self.threads.len();
         let first = if count == 1 { 0 } else { now as usize % count };
         around(first, count)
@@ -263,6 +263,26 @@ impl Pipeline {
 }
 
 /// All numbers below `count`, starting with `first` and wrapping around.
-fn around(first: usize, count: usize) -> impl Iterator<Item = usize> {
-    (first..first + count).map(move |number| if number < count { number } else { number - count })
+#[inline]
+fn around(first: usize, count: usize) -> Around {
+    Around { next: first, left: count, count }
+}
+
+/// The iterator of [`around`].
+struct Around {
+    next: usize,
+    left: usize,
+    count: usize,
+}
+
+impl Iterator for Around {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        self.left = self.left.checked_sub(1)?;
+        let number = self.next;
+        self.next = if number + 1 == self.count { 0 } else { number + 1 };
+        Some(number)
+    }
 }

@@ -64,7 +64,7 @@ impl Op {
     pub fn new(kind: Kind, pool: u8, reads: RegisterSet, writes: RegisterSet) -> Self {
         let (x87, xmm) = (writes.0 & RegisterSet::X87.0, writes.0 & 0xffff_0000);
         // The rest: general registers, flags, and temporaries within an instruction.
-        let registers = [writes.0 & !x87 & !xmm, x87, xmm].map(|kind| kind.count_ones() as u8);
+        let registers = [writes.0 & !x87 & !xmm, x87, xmm].map(count);
         Self {
             kind,
             state: State::Waiting,
@@ -81,6 +81,31 @@ impl Op {
             older_stores: 0,
             waiters: NONE,
         }
+    }
+}
+
+/// The number of bits set, which are few: without an instruction for it, counting them one by one is quicker.
+fn count(mut bits: u64) -> u8 {
+    let mut count = 0;
+    while bits != 0 {
+        bits &= bits - 1;
+        count += 1;
+    }
+    count
+}
+
+/// What a micro-operation allocates at dispatch.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    pub kind: Kind,
+    pub takes: u8,
+    pub registers: [u8; 3],
+}
+
+impl Op {
+    pub fn needs(&self) -> Needs {
+        let Op { kind, takes, registers, .. } = *self;
+        Needs { kind, takes, registers }
     }
 }
 

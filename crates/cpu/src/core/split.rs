@@ -17,14 +17,15 @@ impl Thread {
         let outline = &*executed.outline;
         let older_stores = self.stores.end();
         let (mut loads, mut stores) = (Deal::new(self.loads.end()), Deal::new(older_stores));
-        let flushes = outline.micro_ops.iter().any(|op| op.work == Work::Flush);
-        if flushes {
-            let lines = executed.accesses.iter().map(|touch| line(touch.virt, touch.phys));
-            self.flushes.extend(lines.map(|of| Flush { virt: of.virt, line: of.line, older_stores }));
-        } else if !executed.accesses.is_empty() {
-            loads.ops = outline.count(|work| work == Work::Load);
-            stores.ops = outline.count(|work| work == Work::StoreData);
-            self.take_touches(executed, &mut loads, &mut stores);
+        if !executed.accesses.is_empty() {
+            if outline.micro_ops.iter().any(|op| op.work == Work::Flush) {
+                let lines = executed.accesses.iter().map(|touch| line(touch.virt, touch.phys));
+                self.flushes.extend(lines.map(|of| Flush { virt: of.virt, line: of.line, older_stores }));
+            } else {
+                loads.ops = outline.count(|work| work == Work::Load);
+                stores.ops = outline.count(|work| work == Work::StoreData);
+                self.take_touches(executed, &mut loads, &mut stores);
+            }
         }
         let first = self.fetched;
         for op in outline.micro_ops.iter().take(MOST_OPS - 2) {

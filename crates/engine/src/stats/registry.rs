@@ -1,18 +1,13 @@
 //! The statistics of one partition, as its elements hold them.
 
-use super::{rate::Rate, series::Series, value::Value};
+use super::{order, path::Path, rate::Rate, series::Series, value::Value};
 use crate::{
     core::Core,
     energy::{self, Energy},
     name::{Name, Names},
     time::Time,
 };
-use rustc_hash::FxHashSet;
-use std::{
-    borrow::Cow,
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
+use std::{borrow::Cow, cell::Cell, rc::Rc};
 
 /// A counter.
 #[derive(Clone)]
@@ -78,15 +73,22 @@ impl Histogram {
     }
 
     fn read(&self) -> Value {
-        let mut buckets: Vec<u64> = self.0.buckets.iter().map(Cell::get).collect();
-        let used = buckets.iter().rposition(|bucket| *bucket > 0).map_or(0, |last| last + 1);
-        buckets.truncate(used);
+        let used = if self.is_empty() { 0 } else { (u64::BITS - self.0.max.get().leading_zeros()) as usize + 1 };
+        let buckets: Vec<u64> = self.0.buckets[..used].iter().map(Cell::get).collect();
         let count = buckets.iter().sum();
         let min = if count == 0 { 0 } else { self.0.min.get() };
         Value::Histogram { count, sum: self.0.sum.get(), min, max: self.0.max.get(), buckets }
     }
 
+    /// Whether no value has been recorded: a value is 0, or raises the maximum.
+    fn is_empty(&self) -> bool {
+        self.0.max.get() == 0 && self.0.buckets[0].get() == 0
+    }
+
     fn reset(&self) {
+        if self.is_empty() {
+            return;
+        }
         self.0.buckets.iter().for_each(|bucket| bucket.set(0));
         self.0.sum.set(0);
         self.0.min.set(u64::MAX);
@@ -248,28 +250,40 @@ enum Stat {
     Series(Series),
     /// Closes its spans at the end of a region. Its histogram and its squares are the entries after it.
     Rate(Rate),
-    Phases(Phases, Box<[Name]>),
+    Phases(Phases, PhaseNames),
     Energy(Rc<energy::Account>),
+}
+
+/// The names of an account's phases.
+struct PhaseNames {
+    names: Box<[Name]>,
+    /// Once they have been read: their paths in order, each with the number of its phase.
+    paths: Vec<(Path, usize)>,
+}
+
+impl PhaseNames {
+    fn in_order(&mut self, names: &Names) {
+        if self.paths.is_empty() {
+            let phases = self.names.iter().enumerate();
+            self.paths = phases.map(|(phase, name)| (names.path(*name).into(), phase)).collect();
+            self.paths.sort_unstable();
+        }
+    }
 }
 
 /// Every statistic of a partition.
 pub(crate) struct Registry {
     stats: Vec<(Name, Stat)>,
-    /// Used only to find duplicates, never iterated.
-    names: FxHashSet<Name>,
-    /// Names of two statistics. Kept until their paths can be reported.
-    twice: RefCell<Vec<Name>>,
+    /// Their paths, as far as they have been read.
+    paths: Vec<Path>,
 }
 
 impl Registry {
     pub(crate) fn new() -> Registry {
-        Registry { stats: Vec::new(), names: FxHashSet::default(), twice: RefCell::default() }
+        Registry { stats: Vec::new(), paths: Vec::new() }
     }
 
     fn add(&mut self, name: Name, stat: Stat) {
-        if !self.names.insert(name) {
-            self.twice.borrow_mut().push(name);
-        }
         self.stats.push((name, stat));
     }
 
@@ -322,6 +336,7 @@ impl Registry {
     /// An account at `name` with one phase for each of `phases`.
     pub(crate) fn phases(&mut self, name: Name, phases: Box<[Name]>, core: Rc<Core>) -> Phases {
         let account = Phases::new(core, phases.len());
+        let phases = PhaseNames { names: phases, paths: Vec::new() };
         self.add(name, Stat::Phases(account.clone(), phases));
         account
     }
@@ -335,51 +350,66 @@ impl Registry {
     /// Reads every statistic at `end`, the end of a region, into `values`, and resets it. The first region of a run has
     /// every path; later regions leave out values that are [nothing](Value::is_nothing). The values come nearly in the
     /// order of their paths, which makes sorting them cheap.
-    pub(crate) fn read(&mut self, names: &Names, end: Time, first: bool, values: &mut Vec<(String, Value)>) {
-        let mut parent = (Name::ROOT, String::new());
-        let mut paths = Vec::new();
+    pub(crate) fn read(&mut self, names: &Names, end: Time, first: bool, values: &mut Vec<(Path, Value)>) {
         if first {
-            let stats = std::mem::take(&mut self.stats).into_iter();
-            let mut by_path: Vec<_> =
-                stats.map(|(name, stat)| (names.path_beside(name, &mut parent), name, stat)).collect();
-            // Stable: a rate stays before its histogram.
-            by_path.sort_by(|(path, ..), (other, ..)| path.cmp(other));
-            (paths, self.stats) = by_path.into_iter().map(|(path, name, stat)| (path, (name, stat))).unzip();
+            // A rate stays before its histogram.
+            let by_path = order::by_path(names, self.stats.iter().map(|(name, _)| *name));
+            let mut stats: Vec<_> = std::mem::take(&mut self.stats).into_iter().map(Some).collect();
+            self.stats.extend(by_path.iter().filter_map(|(_, number)| stats[*number].take()));
+            self.paths = by_path.into_iter().map(|(path, _)| path).collect();
+            values.reserve(self.stats.len() + self.stats.len() / 4);
         }
-        // The paths that have been made for the order are used.
-        let mut path_of = |number: usize, name: Name| match paths.get_mut(number) {
-            Some(path) => std::mem::take(path),
-            None => names.path_beside(name, &mut parent),
-        };
-        for (number, (name, stat)) in self.stats.iter().enumerate() {
-            if let Stat::Phases(account, phases) = stat {
-                let cycles = phases.iter().zip(account.take(end)).filter(|(_, cycles)| first || *cycles > 0);
-                values.extend(cycles.map(|(phase, cycles)| (names.path(*phase), Value::Count(cycles))));
-                continue;
-            }
-            if let Stat::Rate(rate) = stat {
-                rate.close_region(end);
-                continue;
-            }
+        // Statistics made since the last region.
+        self.paths.extend(self.stats[self.paths.len()..].iter().map(|(name, _)| names.path(*name).into()));
+        for ((_, stat), path) in self.stats.iter_mut().zip(&self.paths) {
+            // In most regions most values are nothing: that is found out before anything is made of them.
             let value = match stat {
-                Stat::Counter(counter) => Value::Count(counter.0.replace(0)),
-                Stat::Histogram(histogram) => histogram.read(),
-                Stat::Level(level) => level.read(end),
-                Stat::Matrix(matrix) => matrix.read(),
-                Stat::Series(series) => Value::Series(series.read(end)),
-                Stat::Energy(account) => account.read(end),
-                Stat::Phases(..) | Stat::Rate(_) => unreachable!("they have been read"),
+                Stat::Counter(counter) => match counter.0.replace(0) {
+                    0 if !first => continue,
+                    count => Value::Count(count),
+                },
+                Stat::Histogram(histogram) if !first && histogram.is_empty() => continue,
+                Stat::Histogram(histogram) => {
+                    let value = histogram.read();
+                    histogram.reset();
+                    value
+                }
+                Stat::Level(level) => {
+                    let value = level.read(end);
+                    level.reset(end);
+                    value
+                }
+                Stat::Matrix(matrix) if !first && matrix.cells.iter().all(|cell| cell.get() == 0) => continue,
+                Stat::Matrix(matrix) => {
+                    let value = matrix.read();
+                    matrix.cells.iter().for_each(|cell| cell.set(0));
+                    value
+                }
+                Stat::Series(series) => {
+                    let value = Value::Series(series.read(end));
+                    series.reset(end);
+                    value
+                }
+                Stat::Energy(account) => {
+                    let value = account.read(end);
+                    account.reset(end);
+                    value
+                }
+                Stat::Rate(rate) => {
+                    rate.close_region(end);
+                    continue;
+                }
+                Stat::Phases(account, phases) => {
+                    phases.in_order(names);
+                    let cycles: Vec<u64> = account.take(end).collect();
+                    let paths = phases.paths.iter().map(|(path, phase)| (path, cycles[*phase]));
+                    let paths = paths.filter(|(_, cycles)| first || *cycles > 0);
+                    values.extend(paths.map(|(path, cycles)| (path.clone(), Value::Count(cycles))));
+                    continue;
+                }
             };
-            match stat {
-                Stat::Counter(_) | Stat::Phases(..) | Stat::Rate(_) => {}
-                Stat::Histogram(histogram) => histogram.reset(),
-                Stat::Level(level) => level.reset(end),
-                Stat::Matrix(matrix) => matrix.cells.iter().for_each(|cell| cell.set(0)),
-                Stat::Series(series) => series.reset(end),
-                Stat::Energy(account) => account.reset(end),
-            }
             if first || !value.is_nothing() {
-                values.push((path_of(number, *name), value));
+                values.push((path.clone(), value));
             }
         }
     }
@@ -395,8 +425,13 @@ impl Registry {
         }
     }
 
-    /// A name that two statistics share, if there is one: an error in the model.
+    /// A name that two statistics share, the first that was made twice: an error in the model.
     pub(crate) fn duplicate(&self) -> Option<Name> {
-        self.twice.borrow().first().copied()
+        // A rate shares its name with its histogram.
+        let named = self.stats.iter().filter(|(_, stat)| !matches!(stat, Stat::Rate(_)));
+        let mut names: Vec<(Name, usize)> = named.enumerate().map(|(number, (name, _))| (*name, number)).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1]);
+        twice.min_by_key(|(_, number)| *number).map(|(name, _)| name)
     }
 }

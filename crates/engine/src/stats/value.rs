@@ -1,11 +1,12 @@
 //! Statistics as the result of a run: plain values by path.
 
-use super::series::Spans;
+use super::{path::Path, series::Spans};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, btree_map::Entry},
+    ops::Bound,
 };
 
 /// The value of a statistic in one region.
@@ -108,9 +109,14 @@ impl Value {
 /// The statistics of a region, by path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Statistics(pub BTreeMap<String, Value>);
+pub struct Statistics(pub BTreeMap<Path, Value>);
 
 impl Statistics {
+    /// The statistic called `path`.
+    pub fn get(&self, path: &str) -> Option<&Value> {
+        self.0.get(path)
+    }
+
     /// The count called `path`; 0 if there is none.
     pub fn count(&self, path: &str) -> u64 {
         match self.0.get(path) {
@@ -135,6 +141,12 @@ impl Statistics {
         }
     }
 
+    /// The statistics whose paths start with `start`, in order.
+    pub fn starting<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a Path, &'a Value)> {
+        let from = self.0.range::<str, _>((Bound::Included(start), Bound::Unbounded));
+        from.take_while(move |(path, _)| path.starts_with(start))
+    }
+
     /// The energy of everything at or below `path` (all of it, for an empty path), in femtojoules: passive and active.
     pub fn energy(&self, path: &str) -> (u64, u64) {
         let below = |name: &str| {
@@ -147,7 +159,7 @@ impl Statistics {
     }
 
     /// Adds the values that several partitions measured in the region.
-    pub(crate) fn gather(&mut self, mut measured: Vec<(String, Value)>) {
+    pub(crate) fn gather(&mut self, mut measured: Vec<(Path, Value)>) {
         measured.sort_by(|(path, _), (path2, _)| path.cmp(path2));
         measured.dedup_by(|(path, value), (before, sum)| {
             let again = path == before;
@@ -202,7 +214,7 @@ mod tests {
     use super::*;
 
     fn counts(of: &[(&str, u64)]) -> Statistics {
-        Statistics(of.iter().map(|(path, count)| ((*path).to_owned(), Value::Count(*count))).collect())
+        Statistics(of.iter().map(|(path, count)| (Path::from(*path), Value::Count(*count))).collect())
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub struct Report {
 impl Report {
     /// A counter of the first unit.
     pub fn count(&self, name: &str) -> u64 {
-        match &self.run.total().0[&format!("unit0.{name}")] {
+        match &self.run.total().0[format!("unit0.{name}").as_str()] {
             Value::Count(count) => *count,
             other => panic!("{name} is not a counter: {other:?}"),
         }

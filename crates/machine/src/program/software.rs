@@ -223,7 +223,9 @@ impl State {
                     (executed.rip, executed.code, executed.next) = (step.rip, step.code, step.next);
                     executed.taken = step.taken;
                     executed.accesses.clear();
-                    executed.accesses.extend(self.driven.touches().iter().map(touch));
+                    for access in self.driven.touches() {
+                        executed.accesses.push(touch(access));
+                    }
                     Fetch::Executed
                 }
                 (Advanced::Drain, _) => Fetch::Drain,

@@ -95,7 +95,7 @@ impl<'a> Axis<'a> {
         let mut poured = Poured { element: element.to_owned(), columns: vec![0.0; self.columns], rate: 1.0 };
         for kernel in &self.kernels {
             let statistics = &kernel.region.statistics;
-            let Some(Value::Series(spans)) = statistics.0.get(&format!("{element}{ending}")) else { continue };
+            let Some(Value::Series(spans)) = statistics.get(&format!("{element}{ending}")) else { continue };
             let region = self.facts.to_cycles(kernel.region.end.0) as f64 - kernel.start;
             if let Some(own) = own_cycles(statistics, element).filter(|own| *own > 0 && region > 0.0) {
                 poured.rate = own as f64 / region;

@@ -76,7 +76,7 @@ fn summed(name: &str, paths: &[&String], total: &Statistics, kernel_cycles: u64)
     let (mut loads, mut load_cycles, mut busy) = (0, 0, Vec::new());
     for path in paths {
         let count = |what: &str| total.count(&format!("{path}.{what}"));
-        if let Some(Value::Matrix { counts, .. }) = total.0.get(&format!("{path}.accesses"))
+        if let Some(Value::Matrix { counts, .. }) = total.get(&format!("{path}.accesses"))
             && let [read_hits, read_misses, read_merged, write_hits, write_misses, write_merged] = counts[..]
         {
             of.reads.hits += read_hits;
@@ -90,7 +90,7 @@ fn summed(name: &str, paths: &[&String], total: &Statistics, kernel_cycles: u64)
         of.mshr_full += count("mshr_full");
         of.no_way += count("no_way");
         of.refused += count("refused");
-        if let Some(Value::Histogram { count, sum, .. }) = total.0.get(&format!("{path}.load_cycles")) {
+        if let Some(Value::Histogram { count, sum, .. }) = total.get(&format!("{path}.load_cycles")) {
             (loads, load_cycles) = (loads + count, load_cycles + sum);
         }
         busy.push(ratio(count("control.busy_cycles") as f64, kernel_cycles as f64));

@@ -62,7 +62,7 @@ impl Cores {
         if cores.is_empty() {
             return None;
         }
-        cores.sort_by_key(|core| by_number(core));
+        cores.sort_by_cached_key(|core| by_number(core));
         let sum = |name: &str| cores.iter().map(|core| total.count(&format!("{core}.{name}"))).sum::<u64>();
         let phases: Vec<(String, u64)> =
             PHASES.iter().map(|(name, _)| ((*name).to_owned(), sum(&format!("cycles.{name}")))).collect();

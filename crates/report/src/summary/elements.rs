@@ -13,28 +13,41 @@ pub(crate) struct Elements {
 
 impl Elements {
     pub(crate) fn of(statistics: &Statistics) -> Self {
-        let with = |suffix: &str| -> Vec<String> {
-            let mut paths: Vec<String> =
-                statistics.0.keys().filter_map(|path| path.strip_suffix(suffix)).map(str::to_owned).collect();
-            paths.sort_by_key(|path| by_number(path));
-            paths
+        let [mut units, mut caches, mut memories, mut channels] = [const { Vec::new() }; 4];
+        for (path, value) in &statistics.0 {
+            let Some((element, what)) = last_part(path) else { continue };
+            match what {
+                "issue" => units.extend(element.strip_suffix(".cycles")),
+                "accesses" if matches!(value, Value::Matrix { .. }) => caches.push(element),
+                "reads" if statistics.get(&format!("{element}.writes")).is_some() => memories.push(element),
+                "bus_busy_cycles" => channels.push(element),
+                _ => {}
+            }
+        }
+        let in_order = |mut paths: Vec<&str>| -> Vec<String> {
+            paths.sort_by_cached_key(|path| by_number(path));
+            paths.into_iter().map(str::to_owned).collect()
         };
-        let is_cache = |path: &str| matches!(statistics.0[&format!("{path}.accesses")], Value::Matrix { .. });
-        let memories = with(".reads").into_iter().filter(|path| statistics.0.contains_key(&format!("{path}.writes")));
         Self {
-            units: with(".cycles.issue"),
-            caches: with(".accesses").into_iter().filter(|path| is_cache(path)).collect(),
-            memories: memories.collect(),
-            channels: with(".bus_busy_cycles"),
+            units: in_order(units),
+            caches: in_order(caches),
+            memories: in_order(memories),
+            channels: in_order(channels),
         }
     }
+}
+
+/// A path without its last part, and that part. Quicker than a search for a character: the parts are short.
+#[inline]
+pub(crate) fn last_part(path: &str) -> Option<(&str, &str)> {
+    let dot = path.bytes().rposition(|byte| byte == b'.')?;
+    Some((&path[..dot], &path[dot + 1..]))
 }
 
 /// Duration of the statistics in cycles of the element's own clock; `None` if the element has no level statistic.
 pub(crate) fn own_cycles(statistics: &Statistics, element: &str) -> Option<u64> {
     let below = format!("{element}.");
-    let own = statistics.0.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));
-    own.into_iter().find_map(|(_, value)| match value {
+    statistics.starting(&below).find_map(|(_, value)| match value {
         Value::Level { cycles, .. } => Some(*cycles),
         _ => None,
     })

@@ -59,7 +59,7 @@ mod tests {
             ("cpu.core3.l2.energy", spent(100, 0)),
             ("memory0.energy", spent(0, 0)),
         ];
-        let total = Statistics(total.into_iter().map(|(path, value)| (path.to_owned(), value)).collect());
+        let total = Statistics(total.into_iter().map(|(path, value)| (path.into(), value)).collect());
         let energy = by_element(&total);
         let kinds: Vec<_> =
             energy.iter().map(|spent| (spent.element.as_str(), spent.passive_fj, spent.active_fj)).collect();

@@ -30,13 +30,13 @@ impl GpuTime {
     pub(super) fn of(total: &Statistics) -> Vec<Self> {
         let accounts = (0..).map(|gpu| (gpu, format!("front_end.gpu{gpu}.time")));
         let accounts = accounts.map_while(|(gpu, path)| {
-            let cycles = |phase: &str| total.0.get(&format!("{path}.{phase}")).map(count);
+            let cycles = |phase: &str| total.get(&format!("{path}.{phase}")).map(count);
             let of: Vec<(&'static str, u64)> =
                 GPU_PHASES.iter().map(|(phase, _)| (*phase, cycles(phase).unwrap_or(0))).collect();
             let all: u64 = of.iter().map(|(_, cycles)| cycles).sum();
             (all > 0).then(|| {
-                let pending = total.0.get(&format!("gpu{gpu}.port.reads.pending")).map_or(0, count);
-                let none = total.0.get(&format!("gpu{gpu}.port.reads.none")).map_or(0, count);
+                let pending = total.get(&format!("gpu{gpu}.port.reads.pending")).map_or(0, count);
+                let none = total.get(&format!("gpu{gpu}.port.reads.none")).map_or(0, count);
                 Self {
                     name: format!("gpu{gpu}"),
                     shares: of
@@ -107,7 +107,7 @@ mod tests {
             ("gpu0.port.reads.pending", 30),
             ("gpu0.port.reads.none", 70),
         ] {
-            total.0.insert(path.to_owned(), Value::Count(cycles));
+            total.0.insert(path.into(), Value::Count(cycles));
         }
         let gpus = GpuTime::of(&total);
         assert_eq!(gpus.len(), 2);

@@ -102,7 +102,7 @@ impl Units {
 
 /// Average number of resident wavefronts of a unit over kernel time.
 fn resident(total: &Statistics, unit: &str, kernel_cycles: u64) -> f64 {
-    match total.0.get(&format!("{unit}.resident")) {
+    match total.get(&format!("{unit}.resident")) {
         Some(Value::Series(spans)) => ratio(spans.sums.iter().sum::<u64>() as f64, kernel_cycles as f64),
         _ => 0.0,
     }
@@ -112,7 +112,7 @@ fn by_kind(elements: &Elements, total: &Statistics) -> Vec<(String, u64)> {
     let mut kinds: Vec<(String, u64)> = Vec::new();
     for unit in &elements.units {
         let below = format!("{unit}.instructions.");
-        for (path, _) in total.0.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below)) {
+        for (path, _) in total.starting(&below) {
             let (kind, n) = (&path[below.len()..], total.count(path));
             match kinds.iter_mut().find(|(name, _)| name == kind) {
                 Some((_, sum)) => *sum += n,

@@ -1,5 +1,6 @@
 //! Wires: messages carried, and how often back-pressure stopped a sender.
 
+use super::elements::last_part;
 use crate::figures::ratio;
 use engine::{Statistics, Value};
 use serde::{Deserialize, Serialize};
@@ -24,18 +25,25 @@ pub struct Wires {
 /// Wires that carried messages, those with the most back-pressure first; over `cycles`, or over the duration of each
 /// wire's own statistics.
 pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
-    let mut groups: BTreeMap<String, (Wires, u64)> = BTreeMap::new();
+    let mut groups: Vec<(Wires, u64)> = Vec::new();
+    let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
     // Statistics of one wire follow each other.
-    let (mut last, mut name) = ("", String::new());
+    let (mut last, mut number) = ("", 0);
     for (path, value) in &total.0 {
         let Some((wire, what)) = split(path) else { continue };
         if wire != last {
-            (last, name) = (wire, pattern(wire));
+            let name = pattern(wire);
+            number = match by_name.get(&name) {
+                Some(number) => *number,
+                None => {
+                    groups.push((Wires { name: name.clone(), ..Wires::default() }, 0));
+                    by_name.insert(name, groups.len() - 1);
+                    groups.len() - 1
+                }
+            };
+            last = wire;
         }
-        if !groups.contains_key(&name) {
-            groups.insert(name.clone(), (Wires { name: name.clone(), ..Wires::default() }, 0));
-        }
-        let (group, passed) = groups.get_mut(&name).expect("it has just been put there");
+        let (group, passed) = &mut groups[number];
         match (what, value) {
             ("passed", Value::Count(n)) => (group.count, group.messages) = (group.count + 1, group.messages + n),
             ("wait_cycles", Value::Count(n)) => group.held_up += *n as f64,
@@ -48,7 +56,8 @@ pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
         }
     }
     let mut wires = Vec::new();
-    for (mut group, passed) in groups.into_values().filter(|(group, _)| group.messages > 0) {
+    groups.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    for (mut group, passed) in groups.into_iter().filter(|(group, _)| group.messages > 0) {
         let cycles = cycles.map_or(passed as f64, |cycles| cycles as f64 * group.count as f64);
         group.rate = ratio(group.messages as f64, cycles);
         group.held_up = ratio(group.held_up, cycles);
@@ -62,49 +71,53 @@ pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
 /// The wire of a statistic, and which statistic it is. The two ends of a link belong to different elements but are one
 /// wire.
 fn split(path: &str) -> Option<(&str, &'static str)> {
-    let (end, what) = if let Some(end) = path.strip_suffix(".passed") {
-        (end, "passed")
-    } else if let Some(end) = path.strip_suffix(".level") {
-        (end, "level")
-    } else {
-        let lane = path.strip_suffix(".wait_cycles")?;
-        (
-            lane.strip_suffix(".request").or(lane.strip_suffix(".reply")).or(lane.strip_suffix(".coherence"))?,
-            "wait_cycles",
-        )
+    let (end, what) = last_part(path)?;
+    let (end, what) = match what {
+        "passed" => (end, "passed"),
+        "level" => (end, "level"),
+        "wait_cycles" => {
+            let (wire, lane) = last_part(end)?;
+            matches!(lane, "request" | "reply" | "coherence").then_some((wire, "wait_cycles"))?
+        }
+        _ => return None,
     };
     // A link: its own name follows the element's, which differs at the two ends.
     match end.strip_suffix(".in").or(end.strip_suffix(".out")) {
         Some(link) => {
-            let mut dots = link.rmatch_indices('.').map(|(at, _)| at + 1);
-            let (_direction, name) = (dots.next()?, dots.next()?);
-            Some((&link[name..], what))
+            // Its direction, and its name before that.
+            let (named, _) = last_part(link)?;
+            let (element, _) = last_part(named)?;
+            Some((&link[element.len() + 1..], what))
         }
         // Reply wires are named after the receiver of the replies.
-        None => Some((end.split_once("_replies_").map_or(end, |(wire, _)| wire), what)),
+        None => Some((before(end, "_replies_"), what)),
     }
+}
+
+/// The part of a text before `mark`, or all of it. Quicker for short texts than a general search.
+fn before<'a>(text: &'a str, mark: &str) -> &'a str {
+    let mut starts = text.match_indices('_').map(|(at, _)| at);
+    starts.find(|at| text[*at..].starts_with(mark)).map_or(text, |at| &text[..at])
 }
 
 /// A path with `*` for numbers.
 fn pattern(path: &str) -> String {
-    let mut pattern = String::with_capacity(path.len());
-    let mut in_level = false;
-    for (at, part) in path.split('.').enumerate() {
-        if at > 0 {
-            pattern.push('.');
+    let mut pattern = Vec::with_capacity(path.len());
+    // Whether the last byte was the `l` of a level, is a star in the pattern, or is a letter there.
+    let (mut in_level, mut starred, mut letter) = (false, false, false);
+    for byte in path.bytes() {
+        // The 1 of `l1v` is not the number of an element.
+        let in_number = byte.is_ascii_digit() && !in_level;
+        if !in_number {
+            pattern.push(byte);
+        } else if !starred {
+            pattern.push(b'*');
         }
-        for c in part.chars() {
-            match c {
-                // The 1 of `l1v` is not the number of an element.
-                '0'..='9' if in_level => pattern.push(c),
-                '0'..='9' if pattern.ends_with('*') => {}
-                '0'..='9' => pattern.push('*'),
-                c => pattern.push(c),
-            }
-            in_level = c == 'l' && !pattern[..pattern.len() - 1].ends_with(|before: char| before.is_ascii_alphabetic());
-        }
+        // A level may go on behind a dot.
+        in_level = if byte == b'.' { in_level } else { byte == b'l' && !letter };
+        (starred, letter) = (in_number || byte == b'*', byte.is_ascii_alphabetic());
     }
-    pattern
+    String::from_utf8(pattern).expect("only digits have been replaced")
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
         for (path, value) in run.total().0 {
             let value = serde_json::to_value(&value).expect("statistics can be written");
             let kind = value.as_object().and_then(|value| value.keys().next().cloned()).expect("a value has a kind");
-            measured.insert((path, kind));
+            measured.insert((String::from(path), kind));
         }
     }
     let patterns = patterns();

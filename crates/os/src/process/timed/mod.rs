@@ -236,6 +236,9 @@ impl TimedProcess {
 
     /// Updates the queue of agents that wait for the kernel, so that they enter in order.
     fn note(&mut self, agent: usize, advanced: &Advanced) {
+        if self.wanting.is_empty() && !matches!(advanced, Advanced::Busy) {
+            return;
+        }
         let place = self.wanting.iter().position(|other| *other == agent);
         if matches!(advanced, Advanced::Drain) {
             // The agent retries as soon as it is quiet, and keeps its place in the queue.

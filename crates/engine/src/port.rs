@@ -218,6 +218,8 @@ pub(crate) struct InletInner<T> {
     pub(crate) arrivals: EventCount,
     /// Advanced with `arrivals`, for an element that serves several inlets.
     bell: RefCell<Option<EventCount>>,
+    /// Whether only items that arrive in an empty lane advance `bell`.
+    rings_if_empty: Cell<bool>,
     /// Offered items as they arrive; see [`Inlet::take_at_once`].
     at_once: OnceCell<AtOnce<T>>,
     /// Where this inlet marks which lanes have items, and its number there.
@@ -238,6 +240,7 @@ impl<T: 'static> Inlet<T> {
             scope: scope.clone(),
             arrivals: scope.eventcount("items"),
             bell: RefCell::default(),
+            rings_if_empty: Cell::new(false),
             at_once: OnceCell::new(),
             ready: OnceCell::new(),
             back,
@@ -327,6 +330,15 @@ impl<T: 'static> Inlet<T> {
     /// wait for one bell.
     pub fn ring(&self, bell: &EventCount) {
         self.0.bell.replace(Some(bell.clone()));
+        self.0.rings_if_empty.set(false);
+    }
+
+    /// Like [`ring`](Inlet::ring), but items that arrive in a lane where others wait do not advance `bell`. This is
+    /// for an element that, whenever it runs, takes items of each lane until the lane is empty or something that will
+    /// advance `bell` keeps the lane's first item: the items behind that one can't be taken before it.
+    pub fn ring_if_empty(&self, bell: &EventCount) {
+        self.ring(bell);
+        self.0.rings_if_empty.set(true);
     }
 
     /// From now on, an item that arrives in the cycle in which it is sent, in a lane that is empty, is first offered to
@@ -467,7 +479,8 @@ impl<T> InletInner<T> {
     #[inline]
     fn came(&self, lane: Lane) {
         let here = &self.here[lane as usize];
-        here.set(here.get() + 1);
+        let before = here.get();
+        here.set(before + 1);
         if let Some((ready, number)) = self.ready.get() {
             ready.set(lane, *number);
         }
@@ -475,7 +488,9 @@ impl<T> InletInner<T> {
         match &*self.bell.borrow() {
             Some(bell) => {
                 self.arrivals.0.advance_unseen();
-                bell.advance();
+                if before == 0 || !self.rings_if_empty.get() {
+                    bell.advance();
+                }
             }
             None => self.arrivals.advance(),
         }

@@ -240,3 +240,33 @@ fn several_inlets_can_ring_one_bell() {
     finished(&run);
     assert_eq!(log.text(), "1@3 0@7");
 }
+
+#[test]
+fn an_inlet_can_ring_for_the_first_item_of_each_lane_only() {
+    let log = Log::new();
+    let noted = log.clone();
+    let run = simulate(move |scope| {
+        let bell = scope.eventcount("bell");
+        let spec = PortSpec { capacity: 4, latency: Cycles(0), bytes_per_cycle: None };
+        let (outlet, inlet) = scope.port::<usize>("port", spec, &scope);
+        inlet.ring_if_empty(&bell);
+        let (in_time, counted) = (noted.clone(), bell.clone());
+        scope.spawn("sender", async move |cx| {
+            for (lane, item) in [(Lane::Request, 1), (Lane::Request, 2), (Lane::Reply, 3), (Lane::Request, 4)] {
+                outlet.send(lane, item, 0).await;
+                in_time.note(format!("{item}@{}: {}", cx.now().0, counted.count()));
+                cx.pause(1).await;
+            }
+        });
+        scope.spawn("receiver", async move |cx| {
+            // Item 1 waits until cycle 2, and 2 arrives behind it. When 4 arrives, its lane is empty again.
+            cx.pause(2).await;
+            while inlet.try_recv(Lane::Request).is_some() {}
+            bell.wait(3).await;
+            let items = [Lane::Reply, Lane::Request].map(|lane| inlet.try_recv(lane));
+            noted.note(format!("{items:?}"));
+        });
+    });
+    finished(&run);
+    assert_eq!(log.text(), "1@0: 1 2@1: 1 3@2: 2 4@3: 3 [Some(3), Some(4)]");
+}

@@ -94,10 +94,12 @@ impl History {
             return None;
         }
         let way = match self {
+            Self::Lru { used, .. } if named == 0 => {
+                (first..).zip(&used[first..first + ways]).min_by_key(|(_, used)| **used)?.0
+            }
             Self::Lru { used, .. } => {
-                let after = (named > 0).then(|| used[last]);
-                let left = (first..first + ways).filter(|way| after.is_none_or(|after| used[*way] > after));
-                left.min_by_key(|way| used[*way])?
+                let after = used[last];
+                (first..first + ways).filter(|way| used[*way] > after).min_by_key(|way| used[*way])?
             }
             // After the preferred victim come the ways that follow it, wrapping around the set.
             _ if named > 0 => first + (last - first + 1) % ways,

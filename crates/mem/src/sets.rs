@@ -58,6 +58,8 @@ impl Ways {
 pub struct Sets<E> {
     ways: Ways,
     entries: Box<[Option<E>]>,
+    /// Number of entries.
+    held: usize,
     /// The way used last, which is likely to be used next.
     last: usize,
     /// The low bits of the number of the entry that was last put in each way: most others need not be looked at.
@@ -65,14 +67,14 @@ pub struct Sets<E> {
 }
 
 /// How many tags are compared at a time.
-const TAGS: usize = 8;
+const TAGS: usize = 16;
 
 impl<E> Sets<E> {
     /// `sets` is a power of two; each has `ways` ways.
     pub fn new(sets: usize, ways: usize) -> Self {
         let entries = (0..sets * ways).map(|_| None).collect();
         let tags = vec![0; sets * ways].into();
-        Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, last: 0, tags }
+        Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, held: 0, last: 0, tags }
     }
 
     /// The ways of the set that a number selects.
@@ -95,18 +97,20 @@ impl<E> Sets<E> {
         if ways.contains(&self.last) && is_meant(self.last) {
             return Some(self.last);
         }
-        let tag = number as u32;
-        for (chunk, tags) in self.tags[ways.clone()].chunks(TAGS).enumerate() {
-            // Without an early exit, so that the tags are compared at once.
+        let (tag, tags) = (number as u32, &self.tags[ways.clone()]);
+        let (chunks, rest) = tags.as_chunks::<TAGS>();
+        for (chunk, tags) in chunks.iter().enumerate() {
+            // Without an early exit, so that all tags of a chunk are compared at once.
             if tags.iter().fold(false, |any, other| any | (*other == tag)) {
                 let first = ways.start + chunk * TAGS;
-                let found = (first..first + tags.len()).find(|way| self.tags[*way] == tag && is_meant(*way));
-                if found.is_some() {
-                    return found;
+                let found = (first..).zip(tags).find(|(way, other)| **other == tag && is_meant(*way));
+                if let Some((way, _)) = found {
+                    return Some(way);
                 }
             }
         }
-        None
+        let first = ways.end - rest.len();
+        (first..).zip(rest).find(|(way, other)| **other == tag && is_meant(*way)).map(|(way, _)| way)
     }
 
     /// The entry for which `is` returns true; counts as a use.
@@ -124,6 +128,9 @@ impl<E> Sets<E> {
 
     /// An empty way of the number's set.
     pub fn free(&self, number: u64) -> Option<usize> {
+        if self.held == self.entries.len() {
+            return None;
+        }
         self.ways(number).find(|way| self.entries[*way].is_none())
     }
 
@@ -142,7 +149,9 @@ impl<E> Sets<E> {
     pub fn fill(&mut self, way: usize, number: u64, entry: E) -> Option<E> {
         self.touch(way);
         self.tags[way] = number as u32;
-        self.entries[way].replace(entry)
+        let before = self.entries[way].replace(entry);
+        self.held += usize::from(before.is_none());
+        before
     }
 
     /// Puts an entry into its set, evicting the least recently used entry if the set is full. Returns the evicted
@@ -154,7 +163,9 @@ impl<E> Sets<E> {
 
     /// Removes the entry of a way.
     pub fn clear(&mut self, way: usize) -> Option<E> {
-        self.entries[way].take()
+        let gone = self.entries[way].take();
+        self.held -= usize::from(gone.is_some());
+        gone
     }
 
     /// Removes the entry for which `is` returns true.
@@ -170,7 +181,9 @@ impl<E> Sets<E> {
     /// Removes the entries for which `keep` returns false. Returns how many.
     pub fn retain(&mut self, keep: impl Fn(&E) -> bool) -> usize {
         let going = self.entries.iter_mut().filter(|entry| entry.as_ref().is_some_and(|entry| !keep(entry)));
-        going.map(|entry| *entry = None).count()
+        let gone = going.map(|entry| *entry = None).count();
+        self.held -= gone;
+        gone
     }
 }
 

@@ -55,6 +55,8 @@ pub struct MmuPort {
 pub struct Mmu {
     spec: MmuSpec,
     ports: Vec<Rc<RefCell<Port>>>,
+    /// Where the requests of each port arrive: most ports have none at most times.
+    inlets: Vec<Inlet<Request>>,
     misses: Misses,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
@@ -133,10 +135,12 @@ impl Mmu {
     ) -> Mmu {
         let bell = scope.eventcount("work");
         below.from.ring(&bell);
+        let inlets = ports.iter().map(|port| port.from.clone()).collect();
         let ports = ports.into_iter().map(|port| Port::open(port, &spec, scope, &bell)).collect();
         Mmu {
             spec,
             ports,
+            inlets,
             misses: Misses::new(spec.misses, scope),
             answers: below.from,
             below: Sender::new(below.to, &Pending::default(), &scope.scope("below"), &bell),
@@ -191,7 +195,9 @@ impl Mmu {
         }
         let mut more = false;
         for port in 0..self.ports.len() {
-            more |= self.look_up(port, now)?;
+            if !self.inlets[port].is_empty() {
+                more |= self.look_up(port, now)?;
+            }
         }
         // Requests that arrived before a shootdown use the old translation: the answer waits for them.
         let ports = &self.ports;
@@ -219,7 +225,7 @@ impl Mmu {
                 }
             }
             let Some(taken) = taken else { break };
-            port.turns.grant(|lane| lane == taken);
+            port.turns.granted(taken);
             port.looked_up.1 += 1;
             port.before_order[taken] = port.before_order[taken].saturating_sub(1);
         }
@@ -331,6 +337,9 @@ impl Mmu {
             };
             for queue in &mut port.lanes {
                 queue.is_stuck = false;
+                if queue.held == 0 {
+                    continue;
+                }
                 for waiting in queue.waiting.iter_mut().filter(|waiting| waiting.page == Some(answer.id)) {
                     resolve(waiting)?;
                 }
@@ -376,7 +385,7 @@ impl Mmu {
 impl Port {
     fn open(port: MmuPort, spec: &MmuSpec, scope: &Scope, bell: &EventCount) -> Rc<RefCell<Port>> {
         let scope = scope.scope(&port.name);
-        port.from.ring(bell);
+        port.from.ring_if_empty(bell);
         let lanes = Lane::ALL.map(|lane| {
             let (pending, name) = (Pending::default(), ["loads", "replies", "in_order"][lane as usize]);
             let to = Sender::new(port.to.clone(), &pending, &scope.scope(name), bell);

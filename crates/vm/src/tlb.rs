@@ -116,6 +116,9 @@ impl Tlb {
     }
 
     fn forget_page(&mut self, asid: Asid, virt: VirtAddr, size: PageSize) -> usize {
+        if size == PageSize::Huge && self.huge == 0 {
+            return 0;
+        }
         let page = virt.align_down(size.bytes());
         let gone = usize::from(match &mut self.entries {
             Entries::Sets(sets) => sets.remove(number(page, size), meant(asid, page, size)).is_some(),

@@ -173,6 +173,13 @@ fn a_line_with_two_names_that_are_both_written_keeps_every_write() {
     assert_eq!(unreached, [""; 0], "{} states", report.states);
 }
 
+/// Atomic accesses are performed in a cache that has claimed its line, before the claim is granted.
+#[test]
+fn a_line_with_two_names_that_are_both_accessed_atomically_keeps_every_write() {
+    let report = search(System { modifies: true, ..two_names() });
+    assert!(report.holds(), "{}", report.counterexample.unwrap_or_default());
+}
+
 /// The table must recall a line before it gives the line under another name.
 #[test]
 fn a_line_that_is_given_under_two_names_at_a_time_loses_writes() {

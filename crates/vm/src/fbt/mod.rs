@@ -194,6 +194,9 @@ impl Fbt {
             self.translated(&answer)?;
         }
         for number in 0..self.from.len() {
+            if self.from[number].is_empty() {
+                continue;
+            }
             for lane in [Lane::Reply, Lane::Coherence, Lane::Request] {
                 while let Some(packet) = self.from[number].try_recv(lane) {
                     self.take(packet)?;
@@ -204,7 +207,9 @@ impl Fbt {
             self.shoot_down(order);
         }
         let is_shooting = self.orders.current.is_some();
-        self.carry_on()?;
+        if !self.removals.is_empty() {
+            self.carry_on()?;
+        }
         let removals = &self.removals;
         self.orders.answer(|_| !removals.is_empty());
         if is_shooting && self.orders.current.is_none() {

@@ -4,6 +4,10 @@ mod common;
 
 use common::{finished, simulate, simulate_with};
 use engine::{Activity, Outcome, RunOptions, Sample, Statistics, Time, TraceEvent, TraceSpec, Value};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 #[test]
 fn phases_add_up_to_the_cycles_of_each_region() {
@@ -267,4 +271,56 @@ fn a_rate_is_how_the_counts_of_equal_spans_are_spread() {
     assert_eq!(spread(&run.regions[0].statistics), [4, 8, 0, 5, 9 + 25]);
     assert_eq!(spread(&run.regions[1].statistics), [2, 4, 0, 4, 16]);
     assert_eq!(spread(&run.total()), [6, 12, 0, 5, 50]);
+}
+
+#[test]
+fn a_statistic_that_is_made_late_is_read_and_one_that_counts_nothing_is_left_out_of_later_regions() {
+    let run = simulate(|scope| {
+        let (early, never) = (scope.counter("early"), scope.histogram("never"));
+        let own = scope.clone();
+        scope.spawn("unit", async move |cx| {
+            early.increment();
+            cx.region("second");
+            cx.pause(5).await;
+            let late = own.scope("a").counter("late");
+            late.add(3);
+            cx.region("third");
+            cx.pause(5).await;
+            late.add(4);
+            never.record(0);
+        });
+    });
+    finished(&run);
+    let paths = |region: usize| {
+        let statistics = &run.regions[region].statistics.0;
+        statistics.keys().map(|path| path.to_string()).filter(|path| !path.contains("busy")).collect::<Vec<_>>()
+    };
+    assert_eq!([paths(0), paths(1), paths(2)], [vec!["early", "never"], vec!["a.late"], vec!["a.late", "never"]]);
+    assert_eq!((run.total().count("a.late"), run.total().count("early")), (7, 1));
+}
+
+#[test]
+fn a_model_that_is_left_to_the_system_is_still_dropped_if_its_run_has_not_finished() {
+    struct Told(Arc<AtomicBool>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let dropped = |leave: bool, until: Time| {
+        let told = Arc::new(AtomicBool::new(false));
+        let kept = Told(Arc::clone(&told));
+        let run = simulate_with(&RunOptions { leave, until, ..RunOptions::default() }, move |scope| {
+            let bell = scope.eventcount("bell");
+            scope.serve("server", async move |_| {
+                let _kept = kept;
+                bell.next().await;
+            });
+            scope.spawn("unit", async move |cx| cx.pause(10).await);
+        });
+        (run.outcome == Outcome::Finished, told.load(Ordering::Relaxed))
+    };
+    assert_eq!(dropped(true, Time::NEVER), (true, false));
+    assert_eq!(dropped(false, Time::NEVER), (true, true));
+    assert_eq!(dropped(true, Time::nanos(5)), (false, true));
 }

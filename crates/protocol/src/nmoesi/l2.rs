@@ -207,6 +207,8 @@ impl<const N: usize> Controller<N> for L2 {
         let holds = line.sharers.meets(place.sharer(msg.from));
         let above = !line.sharers.is_empty();
         let event = match msg.kind {
+            // No probe reaches a cache that is not in the directory (a GPU's instruction cache), so it may only read.
+            Kind::Get if place.sharer(msg.from).is_empty() => Event::GetS,
             Kind::Get if alone => Event::GetAlone,
             Kind::Get => Event::Get,
             Kind::GetS => Event::GetS,
@@ -344,5 +346,36 @@ impl<const N: usize> Controller<N> for L2 {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Log, Node, Roster, Step, step};
+    use mem::LineAddr;
+
+    const N: usize = 4;
+
+    #[test]
+    fn a_cache_that_is_not_in_the_directory_is_given_lines_to_read_only() {
+        let l2: &dyn Controller<N> = &L2 { owns: false };
+        let (me, below, code) = (Node(1), Node(2), Node(9));
+        let above = Roster::row(Node(0), 1);
+        let initial = l2.table().states.iter().position(|&state| state == "I").expect("the table has a state I");
+        let mut line = Line::new(initial as u8);
+        let mut tell = |from, kind, data| {
+            let place = Place { me, below, above: &above };
+            let msg = Msg::new(from, me, kind, LineAddr(0), data);
+            let done = step(l2, l2.table(), place, &mut line, &msg, &mut Log::new(l2.table(), 0));
+            let Step::Sends(sends) = done.expect("the table has no hole") else { panic!("{kind:?} waits") };
+            let sends: Vec<_> = sends.iter().map(|sent| (sent.to, sent.kind)).collect();
+            (sends, l2.table().states[line.state as usize])
+        };
+        assert_eq!(tell(code, Kind::Get, Block::EMPTY), (vec![(below, Kind::GetS)], "I_GetS"));
+        assert_eq!(tell(below, Kind::PutS, Block::full([7; N])), (vec![(code, Kind::PutS)], "S"));
+        assert_eq!(tell(code, Kind::Get, Block::EMPTY), (vec![(code, Kind::PutS)], "S"));
+        // The only cache of the directory is still alone.
+        assert_eq!(tell(Node(0), Kind::GetX, Block::EMPTY), (vec![(below, Kind::GetX)], "I_GetX"));
     }
 }

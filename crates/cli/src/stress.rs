@@ -85,7 +85,9 @@ const SMALL_GPU_MEMORY: &[&str] = &[
 
 /// Small blocks for memories of GPUs that are caches of the host's. A block of 4 KiB takes 64 round trips over a wire with
 /// one credit, and every atomic access moves one.
-const SMALL_BLOCKS: &[&str] = &["gpu.memory.block=256", "gpu.l2.interleave=256", "system.interleave=256"];
+const SMALL_BLOCKS: &[&str] = &["gpu.memory.block=256", "gpu.l2.interleave=256"];
+/// The same size in the host's memory, where `[system]` states it.
+const SMALL_BLOCKS_OF_HOST: &[&str] = &["system.interleave=256"];
 
 /// Small sizes for a CPU; its last-level cache is smaller than the caches above it together.
 const SMALL_CPU: &[&str] = &[
@@ -196,6 +198,7 @@ impl Stress {
                 (SMALL_FABRIC, machine.fabric.is_some()),
                 (SMALL_GPU_MEMORY, machine.zones.len() > 1),
                 (SMALL_BLOCKS, machine.levels.is_some()),
+                (SMALL_BLOCKS_OF_HOST, machine.levels.is_some() && (machine.fabric.is_some() || cpu.is_some())),
                 (SMALL_CPU, cpu.is_some()),
                 (SMALL_DMA, cpu.is_some_and(|cpu| cpu.dma.is_some())),
                 (SMALL_MMU, cpu.is_some_and(|cpu| cpu.core_mmu.is_some())),

@@ -9,7 +9,10 @@ use super::{
 use crate::{Cell, Table};
 use std::{
     borrow::Cow,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread,
 };
 
@@ -95,6 +98,9 @@ pub struct Ground {
     pub searched: bool,
 }
 
+/// By table and cell of a system: whether a search of it has met the cell.
+type Met = OnceLock<Vec<Vec<bool>>>;
+
 /// The number of random walks on each system, and the steps of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Walks {
@@ -132,9 +138,15 @@ impl Ground {
         self.meeting(mutant, met).take(MEETINGS).any(|seed| walk(&check, steps, seed).is_some())
     }
 
-    fn search_notices(&self, mutant: &Mutant) -> bool {
-        let changed = mutant.applied_to(&self.system).filter(|_| self.searched);
-        changed.is_some_and(|changed| check(changed, Network::Unordered, self.limits).counterexample.is_some())
+    /// Searches with the changed table, unless a search with the table as it is does not meet the changed cell: then
+    /// both searches are one. `reached` keeps what that search has met.
+    fn search_notices(&self, mutant: &Mutant, reached: &Met) -> bool {
+        let tables = &self.system.tables;
+        let Some(table) = tables.iter().position(|table| table.name == mutant.table.name) else { return false };
+        let search = |system| check(system, Network::Unordered, self.limits);
+        let meets = || reached.get_or_init(|| search(self.system.clone()).met)[table][mutant.cell];
+        let changed = mutant.applied_to(&self.system).filter(|_| self.searched && meets());
+        changed.is_some_and(|changed| search(changed).counterexample.is_some())
     }
 }
 
@@ -150,9 +162,10 @@ pub fn try_mutants(
 ) -> Trial {
     let mutants = mutants(tables);
     let met: Vec<_> = grounds.iter().map(|ground| ground.met(walks)).collect();
+    let reached: Vec<Met> = grounds.iter().map(|_| Met::new()).collect();
     let noticed = |mutant: &Mutant| {
         grounds.iter().zip(&met).any(|(ground, met)| ground.walks_notice(mutant, met, walks.steps))
-            || grounds.iter().any(|ground| ground.search_notices(mutant))
+            || grounds.iter().zip(&reached).any(|(ground, reached)| ground.search_notices(mutant, reached))
     };
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {

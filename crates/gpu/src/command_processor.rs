@@ -58,10 +58,13 @@ impl Progress {
 }
 
 /// Which caches write back and invalidate pages. The first-level caches of all GPUs must come before the shared caches
-/// of any GPU, because a store may be in flight to the shared cache of another GPU.
+/// of any GPU, because a store may be in flight to the shared cache of another GPU. Shared caches may also pass writes on
+/// to that of another GPU: then all of them write back before any invalidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recalled {
     FirstLevel,
+    /// The shared caches write the pages back, and keep them.
+    Written,
     Shared,
     /// The shared caches invalidate all they hold, of which nothing is dirty, whatever pages are named.
     Stale,

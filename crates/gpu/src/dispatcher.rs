@@ -186,7 +186,10 @@ impl Dispatcher {
                     match caches {
                         Recalled::FirstLevel => self.order(access, mem::Scope::Device, Some(page), &cx).await,
                         Recalled::Shared => self.order_below(access, Some(page), &cx).await,
-                        Recalled::Stale => {}
+                        Recalled::Written if access == Access::Flush => {
+                            self.order_below(access, Some(page), &cx).await;
+                        }
+                        Recalled::Written | Recalled::Stale => {}
                     }
                 }
             }

@@ -110,3 +110,13 @@ fn designs_that_cannot_have_as_many_gpus_are_left_out_with_the_reason() {
     let said = cohesim(&["compare", "vecadd", "--designs", "--systems", "r9nano"]).error();
     assert!(said.contains("--systems"), "{said}");
 }
+
+/// The shared caches of HMG pass writes on to those of other GPUs. When a page moves, all of them must have written back
+/// before the first one invalidates.
+#[test]
+fn no_shared_cache_invalidates_a_page_while_writes_to_it_are_in_flight_from_another() {
+    let machine = ["--system", "halcone-rdma-wb-hmg", "--set", "gpus=4"];
+    let what = ["stress", "--operations", "20k", "--lines", "4", "--seed", "25"];
+    let json = cohesim(&what.into_iter().chain(machine).chain(["--json"]).collect::<Vec<_>>()).json();
+    assert!(json["runs"][0]["migrations"].as_u64().is_some_and(|moved| moved > 10), "{json}");
+}

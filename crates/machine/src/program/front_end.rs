@@ -195,9 +195,17 @@ impl FrontEnd {
         own
     }
 
-    /// Makes these caches of all GPUs write back and invalidate these pages of memory.
-    pub fn recall(&self, caches: Recalled, pages: &[PhysAddr]) -> Vec<Ticket> {
-        self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect()
+    /// Makes the caches of all GPUs write back and invalidate these pages of memory: caches of all GPUs that reach a
+    /// page may hold its lines, and stores to it may be in flight between GPUs.
+    pub async fn recall(&self, pages: &[PhysAddr]) {
+        // Shared caches that need a second flush after a kernel pass writes on to those of other GPUs.
+        let written = (self.0.spec.boundary.flushes > 1).then_some(Recalled::Written);
+        for caches in [Some(Recalled::FirstLevel), written, Some(Recalled::Shared)].into_iter().flatten() {
+            let recalls: Vec<Ticket> = self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect();
+            for recall in recalls {
+                recall.wait().await;
+            }
+        }
     }
 
     /// The time account of each GPU.

@@ -8,7 +8,7 @@
 use super::{FrontEnd, Job, dma, page_recall::Recall};
 use engine::{EventCount, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
-use gpu::{AddressMap, Kernel, Recalled};
+use gpu::{AddressMap, Kernel};
 use mem::{Asid, Bytes, PAGE, PhysAddr, VirtAddr, ZONE, Zone};
 use os::{
     forward::Forward,
@@ -413,11 +413,7 @@ impl ModelGpus {
         let Some(front_end) = front_end.filter(|front_end| front_end.gpus() > 1) else { return };
         let mut frames: Vec<PhysAddr> = self.0.moved.borrow().reached.iter().copied().collect();
         frames.sort_unstable();
-        for caches in [Recalled::FirstLevel, Recalled::Shared] {
-            for recall in front_end.recall(caches, &frames) {
-                recall.wait().await;
-            }
-        }
+        front_end.recall(&frames).await;
     }
 
     /// The total time in which at least one kernel ran.

@@ -3,7 +3,6 @@
 
 use super::{FrontEnd, ModelGpus};
 use engine::{Context, Counter, EventCount, Histogram, Scope, Time};
-use gpu::{Recalled, Ticket};
 use mem::{Asid, PhysAddr, VirtAddr};
 use rustc_hash::FxHashMap;
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
@@ -59,13 +58,7 @@ impl CacheRecall {
                 continue;
             };
             self.pages.add(frames.len() as u64);
-            // Caches of all GPUs that reach a frame may hold its lines, and stores to it may be in flight between GPUs.
-            for caches in [Recalled::FirstLevel, Recalled::Shared] {
-                let recalls: Vec<Ticket> = self.front_end.recall(caches, &frames);
-                for recall in recalls {
-                    recall.wait().await;
-                }
-            }
+            self.front_end.recall(&frames).await;
             self.cycles.record(cx.now().0.saturating_sub(cx.cycle_at(start).0));
             self.gpus.end(number, start, cx.time());
         }

@@ -324,11 +324,13 @@ impl Recalls {
             let (caches, pages) = self.processor.next_recall().await;
             let (scope, testers) = match caches {
                 Recalled::FirstLevel => (mem::Scope::Device, self.testers.len()),
-                Recalled::Shared | Recalled::Stale => (mem::Scope::System, 1),
+                Recalled::Written | Recalled::Shared | Recalled::Stale => (mem::Scope::System, 1),
             };
             for page in pages {
                 self.order(Access::Flush, scope, page, testers).await;
-                self.order(Access::Invalidate, scope, page, testers).await;
+                if caches != Recalled::Written {
+                    self.order(Access::Invalidate, scope, page, testers).await;
+                }
             }
             self.processor.end_recall();
         }
